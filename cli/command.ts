@@ -158,7 +158,12 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
 
 /** A flag as users write it. */
 export function flagWord(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `--${kebab(name)}`;
+}
+
+/** The parser names options as the code does. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 export function unusable(value: string, flagName: string, wanted: string): ReasonixError {

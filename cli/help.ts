@@ -1,5 +1,8 @@
 import type { Application, Command, CommandContext, RouteMap } from "@stricli/core";
 import type { ChatFlags, RunFlags } from "./run_flags.ts";
+import type { Argument } from "./command.ts";
+import type { Flag } from "./command.ts";
+import { kebab } from "./command.ts";
 
 type ReviewFlag =
   | "uncommitted"
@@ -106,29 +109,13 @@ const ROOT_END = `Configuration is read from ~/.reasonix/config.toml and from re
 project: reasonix config path. Documentation: reasonix docs. Version: -v
 `;
 
-interface FlagShape {
-  readonly kind: "boolean" | "parsed" | "enum" | "counter";
-  readonly brief: string;
-  readonly hidden?: boolean;
-  readonly placeholder?: string;
-  readonly values?: readonly string[];
-  readonly default?: unknown;
-  readonly variadic?: unknown;
-  readonly withNegated?: boolean;
-}
-
-interface ArgumentShape {
-  readonly brief: string;
-  readonly placeholder?: string;
-  readonly optional?: boolean;
-}
-
+/** A subcommand of `command.ts` as the parser has it. */
 interface CommandParameters {
-  readonly flags?: Readonly<Record<string, FlagShape>>;
+  readonly flags?: Readonly<Record<string, Flag>>;
   readonly aliases?: Readonly<Record<string, string>>;
   readonly positional?:
-    | { readonly kind: "tuple"; readonly parameters: readonly ArgumentShape[] }
-    | { readonly kind: "array"; readonly parameter: ArgumentShape; readonly minimum?: number };
+    | { readonly kind: "tuple"; readonly parameters: readonly Argument[] }
+    | { readonly kind: "array"; readonly parameter: Argument; readonly minimum?: number };
 }
 
 type Target<C extends CommandContext> = Command<C> | RouteMap<C>;
@@ -193,7 +180,7 @@ function helpText<C extends CommandContext>(
   }
   const { flags = {}, aliases = {}, positional } = target.parameters as CommandParameters;
   const shown = Object.entries(flags).filter(([, { hidden }]) => !hidden || args.includeHidden);
-  const row = ([flag, shape]: readonly [string, FlagShape]): Row => {
+  const row = ([flag, shape]: readonly [string, Flag]): Row => {
     const letter = Object.entries(aliases).find(([, long]) => long === flag)?.[0];
     return [
       `${letter === undefined ? "    " : `-${letter}, `}${longName(flag, shape)}`,
@@ -243,15 +230,15 @@ function rowLines(rows: readonly Row[], width = widthOf(rows)): string {
   );
 }
 
-function longName(flag: string, { kind, placeholder, values, variadic, withNegated }: FlagShape): string {
-  const name = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+function longName(flag: string, { kind, placeholder, values, variadic, withNegated }: Flag): string {
+  const name = kebab(flag);
   if (kind === "boolean") return withNegated === false ? `--${name}` : `--[no-]${name}`;
   const value = (placeholder ?? (values ? name.split("-").at(-1) : undefined) ?? "value").toUpperCase();
   return `--${name} ${/[=:]/.test(placeholder ?? "") ? placeholder : value}${variadic ? "..." : ""}`;
 }
 
 function described(
-  { brief, values, default: preset }: FlagShape,
+  { brief, values, default: preset }: Flag,
   say: (english: string) => string,
 ): string {
   const facts = [
@@ -263,15 +250,15 @@ function described(
 
 function argumentNames(positional: CommandParameters["positional"]): string[] {
   if (positional?.kind === "array") {
-    const { parameter: { placeholder = "argument" }, minimum = 0 } = positional;
+    const { parameter: { placeholder }, minimum = 0 } = positional;
     return [minimum > 0 ? `<${placeholder}>...` : `[${placeholder}...]`];
   }
-  return (positional?.parameters ?? []).map(({ placeholder = "argument", optional }) =>
+  return (positional?.parameters ?? []).map(({ placeholder, optional }) =>
     optional ? `[${placeholder}]` : `<${placeholder}>`
   );
 }
 
 function argumentRows(positional: CommandParameters["positional"]): Row[] {
   const given = positional?.kind === "array" ? [positional.parameter] : positional?.parameters ?? [];
-  return given.map(({ placeholder = "argument", brief }) => [placeholder, brief]);
+  return given.map(({ placeholder, brief }) => [placeholder, brief]);
 }

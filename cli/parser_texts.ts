@@ -12,6 +12,7 @@ import {
 import { errorText } from "./terminal/process.ts";
 import { ReasonixError } from "../src/core/mod.ts";
 import { suggestNames } from "../src/util/suggest.ts";
+import { flagWord } from "./command.ts";
 
 /** Commands of other agents and their names here. */
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -97,17 +98,17 @@ function refusal(error: unknown): Refusal {
   if (error instanceof EnumValidationError) {
     const { externalFlagName: name, input, values } = error;
     const remedy = name === "transport" && input === "sse" ? OLD_TRANSPORT : `use ${oneOf(values)}`;
-    return [`--${kebab(name)} cannot be "${input}"`, remedy];
+    return [`${flagWord(name)} cannot be "${input}"`, remedy];
   }
   if (error instanceof UnsatisfiedFlagError) {
     const { externalFlagName: name, nextFlagName: next } = error;
-    const found = next === undefined ? "" : `; --${kebab(next)} follows it`;
-    return [`--${kebab(name)} needs a value${found}`, `write --${kebab(name)}=VALUE`];
+    const found = next === undefined ? "" : `; ${flagWord(next)} follows it`;
+    return [`${flagWord(name)} needs a value${found}`, `write ${flagWord(name)}=VALUE`];
   }
   if (error instanceof UnexpectedFlagError) {
     const { externalFlagName: name, previousInput, input } = error;
     return [
-      `--${kebab(name)} was given twice, as "${previousInput}" and as "${input}"`,
+      `${flagWord(name)} was given twice, as "${previousInput}" and as "${input}"`,
       "leave one of them out",
     ];
   }
@@ -135,18 +136,13 @@ function unknownOption(option: string, corrections: readonly string[]): Refusal 
   }
   const guess = guessWord(option);
   if (guess !== undefined) return [`Unknown option ${option}`, `here it is ${guess}`];
-  const meant = near(option, corrections.map((name) => `--${kebab(name)}`));
+  const meant = near(option, corrections.map(flagWord));
   return [`Unknown option ${option}`, meant === "" ? "--help lists the options" : `did you mean ${meant}?`];
 }
 
 /** The parser also proposes what has little in common with the word. */
 function near(word: string, proposed: readonly string[]): string {
   return suggestNames(word, proposed).join(" or ");
-}
-
-/** The parser names options as the code does. */
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function oneOf(values: readonly string[]): string {

@@ -109,6 +109,7 @@ export const STAGES: readonly Stage[] = [
   {
     ...tests("e2e", [...TEST, "--parallel"], ["tests/e2e"]),
     lane: "program",
+    together: 4,
     limitSeconds: 1500,
     env: jobs(5),
     bundle: true,

@@ -6,6 +6,7 @@ import { entryOf, verifySums } from "./verify.ts";
 import { message, ReasonixError, type Text } from "../../src/core/mod.ts";
 import { attempt } from "../../src/util/lazy.ts";
 import { networkFailure, programFetch } from "../../src/util/network/fetch.ts";
+import { writeFully } from "../../src/util/file_bytes.ts";
 
 /** A server that sends nothing for this long has failed. */
 const IDLE_MS = 60_000;
@@ -127,7 +128,7 @@ export async function download(
       watch.refresh();
       hash.update(chunk);
       try {
-        for (let at = 0; at < chunk.length;) at += file.writeSync(chunk.subarray(at));
+        writeFully(file, chunk);
       } catch (error) {
         throw cannotWrite(path, error);
       }

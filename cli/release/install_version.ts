@@ -19,6 +19,7 @@ import { entriesOf, entryOf, sha256Of } from "./verify.ts";
 import { START_FLAGS } from "../terminal/start_flags.ts";
 import { message, ReasonixError } from "../../src/core/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
+import { attempt } from "../../src/util/lazy.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
@@ -58,11 +59,8 @@ function filesOf({ sums }: Release, channel: string): ReadonlyMap<string, string
 function holdsRelease(directory: string, release: Release, channel: string): boolean {
   if (!exists(`${directory}/${MARKER}`)) return false;
   return [...filesOf(release, channel)].every(([file, name]) => {
-    try {
-      return sha256Of(Deno.readFileSync(`${directory}/${name}`)) === entryOf(release.sums, file);
-    } catch {
-      return false;
-    }
+    const content = attempt(() => Deno.readFileSync(`${directory}/${name}`));
+    return content !== undefined && sha256Of(content) === entryOf(release.sums, file);
   });
 }
 

@@ -21,11 +21,7 @@ export function displayOf(context: CliContext, noColor = false): Display {
 }
 
 function columns(): number {
-  try {
-    return Deno.consoleSize().columns || 80;
-  } catch {
-    return 80;
-  }
+  return attempt(() => Deno.consoleSize().columns) || 80;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { attempt } from "../../src/util/lazy.ts";
 /** Interval of looking for the processes that wait for this one. */
 const POLL_MS = 250;
 /** A second request to terminate ends the program at once. */
@@ -32,9 +33,5 @@ function isParent(pid: number): boolean {
 }
 
 function isRunning(pid: number): boolean {
-  try {
-    return process.getBuiltinModule("node:process").kill(pid, 0);
-  } catch {
-    return false;
-  }
+  return attempt(() => process.getBuiltinModule("node:process").kill(pid, 0)) ?? false;
 }

@@ -79,7 +79,7 @@ export function isInside(path: string, directory: string): boolean {
   return attempt(() => contains(realPath(directory), realPath(path))) ?? false;
 }
 
-function userHome(env: EnvLookup): string | undefined {
+export function userHome(env: EnvLookup): string | undefined {
   return env("HOME") || env("USERPROFILE");
 }
 

@@ -8,6 +8,7 @@ export {
   projectConfigFile,
   reasonixHome,
   userConfigFile,
+  userHome,
   withBundleRoot,
 } from "./config_paths.ts";
 export {
@@ -56,6 +57,7 @@ export {
   getConfigValue,
   listSettings,
   originText,
+  placeOf,
   requireProvider,
   type Setting,
   sourceOf,

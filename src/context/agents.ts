@@ -1,15 +1,14 @@
 import { namedIn, withBundleRoot } from "../config/mod.ts";
-import { contains } from "../path/lexical.ts";
+import { errorMessage } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";
 import { defined } from "../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../util/frontmatter.ts";
-import type { SkillRoot, SkillScope } from "./skills/skill.ts";
+import { type SkillRoot, type SkillScope, staysInside } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
 import plan from "./agents/plan.md" with { type: "text" };
 import review from "./agents/review.md" with { type: "text" };
-import { attempt } from "../util/lazy.ts";
 
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {
@@ -294,7 +293,7 @@ async function fileAgent(
       warn,
     );
   } catch (error) {
-    warn(1, `could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    warn(1, `could not be read: ${errorMessage(error)}`);
     return undefined;
   }
 }
@@ -317,8 +316,4 @@ function agentFiles(root: SkillRoot, warnings: AgentWarning[]): string[] {
     warnings.push({ path, line: 1, text: "left out: it is a link that leads out of the project" });
     return [];
   });
-}
-
-function staysInside(path: string, root: string): boolean {
-  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

@@ -478,7 +478,7 @@ function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { rem
 export function failedResult(error: unknown): RunResult {
   const known = error instanceof ReasonixError ? error : undefined;
   const exit = known?.exit ?? "failed";
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorMessage(error);
   const remedy = known
     ? known.remedy
     : (error instanceof Error && error.name === "IncompleteInstallation")

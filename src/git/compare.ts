@@ -318,11 +318,9 @@ function linesOf(text: string): string[] {
 
 /** A name as git quotes it. One that is not UTF-8 stays quoted, and no model sees the file. */
 function nameOf(quoted: string): Pick<ChangedFile, "path" | "omitted"> {
-  try {
-    return { path: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unquoted(quoted)) };
-  } catch {
-    return { path: quoted, omitted: "its name is not UTF-8" };
-  }
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const path = attempt(() => decoder.decode(unquoted(quoted)));
+  return path === undefined ? { path: quoted, omitted: "its name is not UTF-8" } : { path };
 }
 
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };

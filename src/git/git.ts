@@ -8,7 +8,7 @@ import {
   runProgram,
   streamProgram,
 } from "../util/process.ts";
-import { readEnv } from "../path/read_env.ts";
+import { environmentOf } from "../path/read_env.ts";
 import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
@@ -32,11 +32,7 @@ const CONNECTION = [
 
 /** Variables of a git that may connect, by these protocols only (`https:ssh`). */
 export function connectionEnvironment(protocols: string): Record<string, string> {
-  const set = CONNECTION.flatMap((name) => {
-    const value = readEnv(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(set), GIT_ALLOW_PROTOCOL: protocols };
+  return { ...environmentOf(CONNECTION), GIT_ALLOW_PROTOCOL: protocols };
 }
 
 export type GitOptions = ProgramOptions & { readonly cwd: string };

@@ -2,6 +2,7 @@ import type { Position, PositionEncodingKind, Range, TextEdit } from "vscode-lan
 import { ReasonixError } from "../core/mod.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isRecord } from "../util/json.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** The lines of a text, with conversions between positions of a server and indexes. */
 export class LineMap {
@@ -131,13 +132,8 @@ export function fileUri(path: string): string {
 /** Returns the file of a `file:` address, in any encoding of servers; undefined for any other address. */
 export function pathOfUri(uri: string): string | undefined {
   const encoded = /^file:\/\/(?:localhost)?(\/.*)$/.exec(uri)?.[1];
-  if (encoded === undefined) return undefined;
-  try {
-    const path = decodeURIComponent(encoded);
-    return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
-  } catch {
-    return undefined;
-  }
+  const path = encoded === undefined ? undefined : attempt(() => decodeURIComponent(encoded));
+  return path !== undefined && /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
 export function recordsIn(value: unknown): Record<string, unknown>[] {

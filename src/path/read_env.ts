@@ -9,6 +9,14 @@ export function readEnv(name: string): string | undefined {
   }
 }
 
+/** Those of these variables that are set. */
+export function environmentOf(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = readEnv(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
 /** The whole environment; empty where the program may not read it. */
 export function processEnvironment(): Record<string, string> {
   try {

@@ -1,5 +1,6 @@
 import type { Chunk, ToolCall } from "../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../util/json.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** One piece of a tool call as it comes over the wire; servers leave out what they like. */
 export interface CallDelta {
@@ -198,16 +199,10 @@ export async function repairArguments(text: string): Promise<string> {
   if (!bare.startsWith("{") || !NUMBER_OR_WORD.test(outside)) return text;
   if (!/["}\]]$/.test(outside.trimEnd()) || /[:][\s]*[,}\]]|[,][\s]*,/.test(outside)) return text;
   const { jsonrepair } = await import("jsonrepair");
-  let repaired: string;
-  try {
-    repaired = jsonrepair(bare);
-  } catch {
-    return text;
-  }
-  if (!isRecord(parseJson(repaired)) || nulls(repaired.replace(STRINGS, '""')) !== nulls(outside)) {
-    return text;
-  }
-  return repaired;
+  const repaired = attempt(() => jsonrepair(bare));
+  const isWhole = repaired !== undefined && isRecord(parseJson(repaired)) &&
+    nulls(repaired.replace(STRINGS, '""')) === nulls(outside);
+  return isWhole ? repaired : text;
 }
 
 function nulls(text: string): number {

@@ -3,6 +3,7 @@ import {
   effortLevels,
   type LoadedConfig,
   type ModelChoice,
+  placeOf,
   type ProviderEntry,
   resolveKey,
   resolveModel,
@@ -18,6 +19,7 @@ import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { Fallback } from "./fallback.ts";
 import type { RemotePlugins } from "./run_features.ts";
 import { type AssemblyOptions, PLATFORM } from "./run_options.ts";
+import { defined } from "../util/json.ts";
 
 /** The model of a run, and how the configuration names it, unless the options of the run have one. */
 export interface RunModel {
@@ -136,15 +138,10 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
     return await use();
   } catch (error) {
     if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
-    const { file, line, column } = sourceOf(loaded, error.setting ? `${key}.${error.setting}` : key);
-    if (file === undefined || line === undefined || column === undefined) throw error;
+    const place = placeOf(sourceOf(loaded, error.setting ? `${key}.${error.setting}` : key));
+    if (place?.column === undefined) throw error;
     const { texts: { message, remedy }, exit, cause } = error;
-    throw new ReasonixError(message, {
-      exit,
-      place: { file, line, column },
-      cause,
-      ...(remedy === undefined ? {} : { remedy }),
-    });
+    throw new ReasonixError(message, { exit, place, cause, ...defined({ remedy }) });
   }
 }
 

@@ -12,13 +12,14 @@ import { patchOfCommand, thirdPartyCall } from "./third_party_calls.ts";
 import { type Arguments, isKnownToRead, texts, type Tool } from "./tool.ts";
 import { isRecord, recordOf } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** `[tools]` of the configuration, as far as it chooses tools. */
 export interface ToolSelection {
   /** Exactly these built-in tools; `"*"` means the usual ones. Absent or empty: the usual ones. */
   readonly enabled?: readonly string[];
   readonly disabled?: readonly string[];
-  readonly alias?: Readonly<Record<string, string | ToolAlias>>;
+  readonly alias?: Readonly<Record<string, ToolAlias>>;
 }
 
 /** The tools of one conversation: what the model is offered, and how its calls find their tool. */
@@ -62,10 +63,10 @@ export class ToolRegistry {
     const missing = [...selection.enabled ?? [], ...selection.disabled ?? []]
       .filter((name) => name !== "*" && !known.has(name));
     for (const [name, alias] of Object.entries(selection.alias ?? {})) {
-      const target = typeof alias === "string" ? alias : alias.tool;
+      const target = alias.tool;
       const tool = this.#tools.get(target);
       if (tool && (name === target || !this.#tools.has(name))) {
-        this.#offers.set(name, new Offer(tool, name, typeof alias === "string" ? {} : alias));
+        this.#offers.set(name, new Offer(tool, name, alias));
       } else if (!known.has(target)) missing.push(target);
     }
     for (const tool of this.#tools.values()) {
@@ -137,12 +138,8 @@ export class ToolRegistry {
 
   /** The facts of an earlier call; undefined without such a tool, or when its arguments do not fit. */
   readonly describe = (call: ToolCall): PreparedCall | undefined => {
-    try {
-      const prepared = this.#resolve(call, JSON.parse(call.arguments));
-      return typeof prepared === "string" ? undefined : prepared;
-    } catch {
-      return undefined;
-    }
+    const prepared = attempt(() => this.#resolve(call, JSON.parse(call.arguments)));
+    return typeof prepared === "string" ? undefined : prepared;
   };
 
   #resolve(call: ToolCall, value: unknown): PreparedCall | string {
@@ -234,11 +231,7 @@ function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxErro
 async function repaired(text: string): Promise<unknown> {
   if (!text.trimStart().startsWith("{") || !text.trimEnd().endsWith("}")) return undefined;
   const { jsonrepair } = await import("jsonrepair");
-  try {
-    return JSON.parse(jsonrepair(text));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(jsonrepair(text)));
 }
 
 export interface ToolAlias {

@@ -4,6 +4,7 @@
  */
 
 import { errorMessage, message, ReasonixError } from "../core/mod.ts";
+import { writeFully } from "./file_bytes.ts";
 
 export interface AtomicWriteOptions {
   /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
@@ -109,7 +110,7 @@ async function writeNew(path: string, bytes: Uint8Array, options: AtomicWriteOpt
     ...(mode === undefined ? {} : { mode }),
   });
   await verify?.(file, path);
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+  writeFully(file, bytes);
   if (sync) await file.syncData();
 }
 
@@ -117,7 +118,7 @@ async function rewrite(path: string, bytes: Uint8Array, verify: AtomicWriteOptio
   using file = Deno.openSync(path, { write: true });
   await verify?.(file, path);
   file.truncateSync(0);
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+  writeFully(file, bytes);
 }
 
 /** A file that is a mount point cannot be replaced, only rewritten. */

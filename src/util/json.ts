@@ -41,6 +41,13 @@ export function canonicalJson(value: unknown): string {
   return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(",")}}`;
 }
 
+export function mapValues<V, T>(
+  map: Readonly<Record<string, V>>,
+  change: (value: V, key: string) => T,
+): Record<string, T> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value, key)]));
+}
+
 /** Maps every text of a JSON value, except names of fields. Returns the same object when nothing changes. */
 export function mapTexts<T>(value: T, map: (text: string) => string): T;
 export function mapTexts(value: unknown, map: (text: string) => string): unknown {

@@ -1,6 +1,6 @@
 /** Programs of this machine: finding them, running them to their end, and what the system knows of them. */
 import { isFile } from "../path/probe.ts";
-import { readEnv } from "../path/read_env.ts";
+import { environmentOf, readEnv } from "../path/read_env.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { attempt } from "./lazy.ts";
 import { after } from "./timer.ts";
@@ -186,12 +186,8 @@ const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
  * repository.
  */
 export function gitEnvironment(): Record<string, string> {
-  const own = NAMES.flatMap((name) => {
-    const value = readEnv(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return {
-    ...Object.fromEntries(own),
+    ...environmentOf(NAMES),
     LC_ALL: "C",
     GIT_OPTIONAL_LOCKS: "0",
     GIT_TERMINAL_PROMPT: "0",

@@ -145,10 +145,6 @@ function caseless(source: string): string {
   );
 }
 
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-}
-
 /**
  * Returns a function that replaces the given values and common shapes of tokens by `[redacted]`. Values
  * shorter than 8 characters and single words stay: replacing them would damage ordinary text.
@@ -204,7 +200,7 @@ function beginningRemover(texts: readonly string[]): (text: string) => string {
 function remover(texts: readonly string[]): (text: string) => string {
   // Longest first, so that a value that contains another goes as a whole.
   const known = [...new Set(texts)].sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(known.map(escaped).join("|"), "g");
+  const pattern = new RegExp(known.map((text) => RegExp.escape(text)).join("|"), "g");
   return (text) => known.some((value) => text.includes(value)) ? text.replace(pattern, MARK) : text;
 }
 

@@ -61,13 +61,13 @@ export async function conversationStage(options: ConversationStageOptions = {}):
     loadTexts("full", "en"),
   ]);
   const texts = () => ({ ...run, ...turnView });
-  const record = new ConversationRecord();
-  const main: string[] = [];
-  const clock = { now: 0 };
-  let isFull = false;
   const failed = (error: unknown) => {
     throw error;
   };
+  const record = new ConversationRecord(failed);
+  const main: string[] = [];
+  const clock = { now: 0 };
+  let isFull = false;
   const looks = { palette: palette(colors), texts, links: false, failed, changed: () => {} };
   const transcript: Transcript = new Transcript({
     ...looks,
@@ -82,7 +82,7 @@ export async function conversationStage(options: ConversationStageOptions = {}):
   });
   const another = () =>
     new ConversationPanel({
-      ...looks,
+      palette: looks.palette,
       record,
       transcript,
       panelTexts: () => full,
@@ -114,7 +114,7 @@ export async function conversationStage(options: ConversationStageOptions = {}):
       isFull = true;
     },
     scroll() {
-      main.push(...record.comeBack(columns, String));
+      main.push(...record.comeBack(transcript, columns, String));
       isFull = false;
     },
     async settle() {

@@ -1,7 +1,7 @@
 import type { Assembly } from "../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import { fillIn, fillInLine, type Piece, piecesOf, takesArguments, UnsafeArgument } from "./template.ts";
-import { namedIn, resolveModel, withBundleRoot } from "../../config/mod.ts";
+import { namedIn, resolveModel, userHome, withBundleRoot } from "../../config/mod.ts";
 import { commandRoots, type SkillRoot, type SkillScope, type SkillSource } from "../../context/mod.ts";
 import { errorMessage, formatLocation, newNotice, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
@@ -14,10 +14,7 @@ import { oneLine } from "../../util/terminal_text.ts";
 
 export function commandsOf({ paths, loaded }: Pick<Assembly, "paths" | "loaded">): MarkdownCommands {
   const { cwd, home, env } = paths;
-  const userHome = env("HOME") ?? env("USERPROFILE");
-  const { bundles } = loaded;
-  const roots = commandRoots({ cwd, home, bundles, ...(userHome === undefined ? {} : { userHome }) });
-  return findMarkdownCommands(roots);
+  return findMarkdownCommands(commandRoots({ cwd, home, bundles: loaded.bundles, userHome: userHome(env) }));
 }
 
 export function slashCommand(command: CommandFile): SlashCommand {

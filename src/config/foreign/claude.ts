@@ -26,6 +26,7 @@ import { join, slashed } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
 import { isRecord, recordOf } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** The weaker first. */
 const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;
@@ -127,7 +128,7 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
     if ("rule" in result) builder.add(at, result.rule, path);
     else if (list !== "allow") builder.add(at, written, path);
     else {
-      const shown = JSON.stringify(written.length > 80 ? `${written.slice(0, 79)}…` : written);
+      const shown = JSON.stringify(cutText(written, 80));
       json.report(path, `The rule ${shown} allows nothing: ${textOf(result.why)}`, "correct or remove it");
     }
   }

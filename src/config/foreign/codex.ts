@@ -13,7 +13,7 @@ import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } fro
 import type { KeyPath } from "../problem.ts";
 import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import { defined } from "../../util/json.ts";
+import { defined, mapValues } from "../../util/json.ts";
 
 export async function planCodex(documents: readonly SourceDocument[]): Promise<void> {
   for (const document of documents) {
@@ -186,9 +186,7 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
 }
 
 function fromEnvironment(names: unknown): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(tableOf(names)).map(([header, name]) => [header, `\${${String(name)}}`]),
-  );
+  return mapValues(tableOf(names), (name) => `\${${String(name)}}`);
 }
 
 const SERVER_KEYS =

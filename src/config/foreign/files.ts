@@ -3,7 +3,8 @@ import type { SourceFile } from "./document.ts";
 import type { AgentName, Scope } from "./plan.ts";
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
-import { exists, isDirectory, isFile } from "../../path/probe.ts";
+import { exists, isDirectory, isFile, sortedEntries } from "../../path/probe.ts";
+import { existingRealPath } from "../../path/real_path.ts";
 
 export interface ImportContext {
   readonly cwd: string;
@@ -98,14 +99,8 @@ function markdownIn(directory: string): string[] {
 }
 
 function namesIn(directory: string, ending: string): string[] {
-  try {
-    const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
-      name.endsWith(ending)
-    );
-    return names.sort().map((name) => `${directory}/${name}`);
-  } catch {
-    return [];
-  }
+  return sortedEntries(directory).filter(({ name }) => name.endsWith(ending))
+    .map(({ name }) => `${directory}/${name}`);
 }
 
 function both(stem: string): string[] {
@@ -117,11 +112,7 @@ function named(path: string): string[] {
 }
 
 function realOf(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return path;
-  }
+  return existingRealPath(path) ?? path;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { TomlTable } from "../schema/json_schema.ts";
 import { formatLocation, type SourceLocation } from "../../core/mod.ts";
 import { defined, isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 const KEY = "mcpServers";
 
@@ -196,5 +197,5 @@ export function readOauth(value: unknown): TomlTable | undefined {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  return JSON.stringify(cutText(text, 60));
 }

@@ -6,6 +6,7 @@ import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { isFault, readRule } from "../../rule/mod.ts";
+import { mapValues } from "../../util/json.ts";
 
 const SETTINGS: Mapping = {
   $schema: planned,
@@ -92,7 +93,7 @@ function providerEntry(
     ? vendorEntry(vendor)
     : {} as TomlTable;
   const key = keyName(owner, { options, settings, known: vendor?.keyName });
-  const headers = safeHeaders(mapValues(options.headers), owner);
+  const headers = safeHeaders(mapValues(tableOf(options.headers), variables), owner);
   const entry = {
     ...known,
     name,
@@ -155,9 +156,9 @@ function planServers(document: SourceDocument, mcp: TomlTable, path: KeyPath): v
     return {
       entry: {
         ...{ type, command, args, cwd },
-        env: mapValues(server.environment),
+        env: mapValues(tableOf(server.environment), variables),
         url: typeof url === "string" ? variables(url) : undefined,
-        headers: mapValues(server.headers),
+        headers: mapValues(tableOf(server.headers), variables),
         enabled: server.enabled !== false && server.disabled !== true,
       },
       without: [
@@ -171,12 +172,6 @@ function planServers(document: SourceDocument, mcp: TomlTable, path: KeyPath): v
 /** `{env:NAME}` → `${NAME}`. */
 function variables(value: unknown): string {
   return String(value).replace(/\{env:(\w+)\}/g, "${$1}");
-}
-
-function mapValues(values: unknown): TomlTable {
-  return Object.fromEntries(
-    Object.entries(tableOf(values)).map(([name, value]) => [name, variables(value)]),
-  );
 }
 
 type Answer = "allow" | "ask" | "deny";

@@ -4,6 +4,7 @@ import { ConfigError } from "../problem.ts";
 import type { Config, ConfigInput, PluginEntry, ProviderEntry } from "../schema/config_types.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { builtInEntry, type HasKey, namedVendorEntry, type VendorEntry } from "../vendors.ts";
+import { mapValues } from "../../util/json.ts";
 
 /** The settings without any file: one vendor, so that a key is all a new user needs. */
 export const DEFAULT_LAYER: Layer = defaultLayer("", () => false);
@@ -61,11 +62,7 @@ export function fillDefaults(table: TomlTable): Config {
 export function fillValue(value: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(value)) return value.map((item) => fillValue(item, schema?.items));
   if (!isTable(value)) return value;
-  if (!schema?.properties) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [name, fillValue(item, schema?.additionalProperties)]),
-    );
-  }
+  if (!schema?.properties) return mapValues(value, (item) => fillValue(item, schema?.additionalProperties));
   const filled: TomlTable = schema.open ? { ...value } : {};
   for (const [name, child] of Object.entries(schema.properties)) {
     if (Object.hasOwn(value, name)) filled[name] = fillValue(value[name], child);

@@ -16,6 +16,7 @@ import {
   type Text,
   withRemedy,
 } from "../../core/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export type SourceName = "client" | "flag" | "environment" | "project" | "user" | "preset" | "default";
 
@@ -409,12 +410,8 @@ export class Positions {
 function keyName(token: string): string {
   if (token.startsWith("'")) return token.slice(1, -1);
   if (!token.startsWith('"')) return token;
-  try {
-    return String(JSON.parse(token));
-  } catch {
-    // An escape that JSON does not know: such a key is not one of ours.
-    return token.slice(1, -1);
-  }
+  // A key with an escape that JSON does not know is not one of ours.
+  return attempt(() => String(JSON.parse(token))) ?? token.slice(1, -1);
 }
 
 function lineAndColumn(text: string, offset: number): { line: number; column: number } {

@@ -25,6 +25,7 @@ import { message, type SourceLocation, withRemedy } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import type { TrustItem } from "../../trust/mod.ts";
 import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
+import { mapValues } from "../../util/json.ts";
 
 /** Lays layers over each other, the weakest first. Providers of any file replace the built-in ones. */
 export function mergeLayers(layers: readonly Layer[]): TomlTable {
@@ -376,7 +377,7 @@ export function expandConfig(
     const below = (item: unknown, key: string | number) =>
       strings(item, (hidden as Record<string | number, unknown>)[key], schema, [...path, key]);
     if (Array.isArray(value)) return value.map(below);
-    return isTable(value) ? mapTable(value, below) : value;
+    return isTable(value) ? mapValues(value, below) : value;
   }
 
   function walk(value: unknown, schema: JsonSchema | undefined, path: KeyPath): unknown {
@@ -384,7 +385,7 @@ export function expandConfig(
     if (schema.expand || schema.path) return strings(value, hideSecrets(value), schema, path);
     if (Array.isArray(value)) return value.map((item, index) => walk(item, schema.items, [...path, index]));
     if (!isTable(value)) return value;
-    return mapTable(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
+    return mapValues(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
   }
 
   return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing, used };
@@ -407,10 +408,6 @@ function isSecret(name: string, value: string, { path, hidden }: Leaf): boolean 
   return table === "headers" || (table === "env" && isSecretHandedOver(key)) ||
     !(hidden.includes(`\${${name}}`) || hidden.includes(`\${${name}:-`)) ||
     looksLikeSecret(value) || hideSecrets(value) !== value;
-}
-
-function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {
-  return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, map(value, name)]));
 }
 
 const ENTRY_WORDS: Readonly<Record<string, string>> = {

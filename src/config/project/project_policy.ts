@@ -1,4 +1,4 @@
-import { type EnvLookup, isInside, resolvePath, userConfigFile } from "../config_paths.ts";
+import { type EnvLookup, isInside, resolvePath, userConfigFile, userHome } from "../config_paths.ts";
 import { type Layer, locationOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
@@ -339,9 +339,9 @@ function resolved(path: string): string | undefined {
 
 /** System directories, parents of the user's home, and the Reasonix home. */
 function isTooWide(real: string, { home, env }: ProjectInput): boolean {
-  const userHome = env("HOME") || env("USERPROFILE");
+  const user = userHome(env);
   const keptIn = resolved(home) ?? home;
-  return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
+  return isSystemDirectory(real, user && (resolved(user) ?? user)) ||
     contains(real, keptIn) || contains(keptIn, real);
 }
 

@@ -2,6 +2,8 @@ import type { Config } from "../schema/config_types.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
 import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
+import { exists } from "../../path/probe.ts";
+import { mapValues } from "../../util/json.ts";
 
 /** In place of a whole secret. */
 export const MARK = "[secret]";
@@ -61,13 +63,11 @@ export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
     );
   }
   if (!isTable(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => {
-      const child = schema && childSchema(schema, name);
-      const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
-      return [name, hidden ? MARK : hideSecrets(item, child)];
-    }),
-  );
+  return mapValues(value, (item, name) => {
+    const child = schema && childSchema(schema, name);
+    const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
+    return hidden ? MARK : hideSecrets(item, child);
+  });
 }
 
 function isEmpty(value: unknown): boolean {
@@ -169,11 +169,5 @@ function looksSecret(upper: string): boolean {
 }
 
 function isPath(value: string): boolean {
-  if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
-  try {
-    Deno.lstatSync(value);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value) && exists(value);
 }

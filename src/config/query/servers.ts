@@ -1,9 +1,10 @@
 import type { LoadedConfig } from "../load/load.ts";
 import { formatKey } from "../problem.ts";
 import { commandLine, hideSecrets } from "./hide_secrets.ts";
-import { type ConfigSource, sourceOf } from "./settings.ts";
+import { type ConfigSource, placeOf, sourceOf } from "./settings.ts";
 import type { PluginEntry } from "../schema/config_types.ts";
 import type { SourceLocation } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
 
 export interface ServerRow {
   readonly name: string;
@@ -24,15 +25,14 @@ export function describesServer(loaded: LoadedConfig, file: string, server: stri
 /** Lists the active servers in their order, then the others. */
 export function listServers(loaded: LoadedConfig): ServerRow[] {
   const counting = loaded.config.plugins.map((entry): ServerRow => {
-    const { source, ...place } = sourceOf(loaded, formatKey(["plugins", entry.name]));
-    const { file } = place;
+    const found = sourceOf(loaded, formatKey(["plugins", entry.name]));
     return {
       name: entry.name,
       state: entry.enabled ? "on" : "off",
       type: entry.type,
       target: targetOf(entry),
-      source,
-      ...(file === undefined ? {} : { place: { ...place, file } }),
+      source: found.source,
+      ...defined({ place: placeOf(found) }),
     };
   });
   const untrusted = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map((item): ServerRow => ({

@@ -145,10 +145,14 @@ function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
 
 /** Formats a source, as in `config show --origin`. */
 export function originText(origin: ConfigSource): string {
-  const { source, file, line, column } = origin;
-  if (file === undefined) return source;
-  const place: SourceLocation = { file, ...defined({ line, column }) };
-  return source === "preset" ? formatLocation(place) : `${source} ${formatLocation(place)}`;
+  const place = placeOf(origin);
+  if (!place) return origin.source;
+  return origin.source === "preset" ? formatLocation(place) : `${origin.source} ${formatLocation(place)}`;
+}
+
+/** The location of a source; undefined where no file says it. */
+export function placeOf({ file, line, column }: ConfigSource): SourceLocation | undefined {
+  return file === undefined ? undefined : { file, ...defined({ line, column }) };
 }
 
 /** The built-in provider, used where no file, preset or flag names one. */

@@ -14,6 +14,7 @@ import { oneLine } from "../../util/terminal_text.ts";
 import { userText } from "../../util/user_text.ts";
 import type { CompactedConversation } from "./options.ts";
 import template from "./summary.md" with { type: "text" };
+import { attempt } from "../../util/lazy.ts";
 
 /** Text with its middle left out when it is longer than `max` characters. */
 function middleCut(text: string, max: number): string {
@@ -81,13 +82,8 @@ function shortened(messages: readonly Message[], max: number): Message[] {
 
 /** Arguments that are still JSON, with long texts cut. */
 function shortArguments(json: string, max: number): string {
-  try {
-    return JSON.stringify(
-      JSON.parse(json, (_key, value: unknown) => typeof value === "string" ? middleCut(value, max) : value),
-    );
-  } catch {
-    return "{}";
-  }
+  const cut = (_key: string, value: unknown) => typeof value === "string" ? middleCut(value, max) : value;
+  return attempt(() => JSON.stringify(JSON.parse(json, cut))) ?? "{}";
 }
 
 /** The facts about removed messages that need no model. */

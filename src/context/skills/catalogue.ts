@@ -1,4 +1,5 @@
 import type { Skill } from "./skill.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 const MAX_LINE = 400;
 const MAX_TOTAL = 12_000;
@@ -12,8 +13,7 @@ export function skillCatalogue(skills: readonly Skill[]): string | undefined {
   let left = MAX_TOTAL;
   const listed = skills.filter((skill) => skill.listed);
   for (const skill of listed) {
-    const line = `- ${skill.name}: ${skill.description}`;
-    const short = line.length > MAX_LINE ? `${line.slice(0, MAX_LINE - 1)}…` : line;
+    const short = cutText(`- ${skill.name}: ${skill.description}`, MAX_LINE);
     if ((left -= short.length) < 0) break;
     lines.push(short);
   }

@@ -1,7 +1,12 @@
-import { contains } from "../../path/lexical.ts";
-import { sortedEntries } from "../../path/probe.ts";
-import { readSkill, type Skill, type SkillRoot, type SkillRoots, type SkillWarning } from "./skill.ts";
-import { attempt } from "../../util/lazy.ts";
+import { isDirectory, sortedEntries } from "../../path/probe.ts";
+import {
+  readSkill,
+  type Skill,
+  type SkillRoot,
+  type SkillRoots,
+  type SkillWarning,
+  staysInside,
+} from "./skill.ts";
 
 /** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
 export interface SkillSet {
@@ -64,7 +69,8 @@ function skillDirectories(root: SkillRoot, warnings: SkillWarning[]): string[] {
     }
     for (const entry of entries) {
       const path = `${directory}/${entry.name}`;
-      if (entry.name.startsWith(".") || SKIPPED.has(entry.name) || !isDirectoryEntry(entry, path)) continue;
+      const descends = entry.isSymlink ? isDirectory(path) : entry.isDirectory;
+      if (entry.name.startsWith(".") || SKIPPED.has(entry.name) || !descends) continue;
       if (entry.isSymlink && leaves(path)) refuse(path);
       else if (depth < MAX_DEPTH) visit(path, depth + 1);
     }
@@ -74,13 +80,4 @@ function skillDirectories(root: SkillRoot, warnings: SkillWarning[]): string[] {
     warnings.push({ path: root.path, text: `only its first ${MAX_FOLDERS} directories were looked at` });
   }
   return found;
-}
-
-function isDirectoryEntry(entry: Deno.DirEntry, path: string): boolean {
-  if (!entry.isSymlink) return entry.isDirectory;
-  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
-}
-
-function staysInside(path: string, root: string): boolean {
-  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

@@ -5,35 +5,49 @@ import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillSet } from "./discover.ts";
 import type { SkillRoot, SkillRoots, SkillScope } from "./skill.ts";
 
-const FOLDERS = [".reasonix", ".agents", ".claude"];
+/** Directories of a project, and of the user's home, that hold parts of each kind. */
+const FOLDERS = {
+  skills: [".reasonix", ".agents", ".claude"],
+  commands: [".reasonix", ".claude"],
+  agents: [".reasonix", ".claude"],
+};
+
+export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome" | "bundles">;
+
+/** The directories of commands that exist, strongest first, found as those of skills are. */
+export function commandRoots(locations: CommandRoots): SkillRoot[] {
+  return rootsOf("commands", locations);
+}
+
+export function agentRoots(locations: CommandRoots): SkillRoot[] {
+  return rootsOf("agents", locations);
+}
 
 /**
- * The skill directories that exist, strongest first: the project's nearest to the working directory,
- * configured ones, the user's.
+ * The directories of one kind that exist, strongest first: the project's nearest to the working directory,
+ * configured ones, the user's, those of bundles.
  */
-function skillRoots(locations: SkillRoots): SkillRoot[] {
-  const roots: SkillRoot[] = [];
-  const add = (root: SkillRoot) => {
-    const { path } = root;
-    const excluded = locations.excluded?.some((other) => contains(other, path));
-    if (!excluded && !roots.some((other) => other.path === path) && isDirectory(path)) roots.push(root);
-  };
+function rootsOf(kind: keyof typeof FOLDERS, locations: SkillRoots): SkillRoot[] {
+  const { cwd, home, userHome, paths = [], excluded = [], bundles } = locations;
   const directories = projectDirectories(locations);
-  const within = directories.at(-1) ?? locations.cwd;
-  for (const directory of directories) {
-    for (const name of FOLDERS) add({ path: `${directory}/${name}/skills`, scope: "project", within });
-  }
-  for (const configured of locations.paths ?? []) {
-    const path = configured.replace(/(.)\/+$/, "$1");
-    const inside = contains(existingRealPath(within) ?? within, existingRealPath(path) ?? path);
-    add(inside ? { path, scope: "project", within } : { path, scope: "configured" });
-  }
-  add({ path: `${locations.home}/skills`, scope: "user" });
-  if (locations.userHome !== undefined) {
-    for (const name of FOLDERS) add({ path: `${locations.userHome}/${name}/skills`, scope: "user" });
-  }
-  bundleRoots(locations.bundles, "skills").forEach(add);
-  return roots;
+  const within = directories.at(-1) ?? cwd;
+  const below = (directory: string) => FOLDERS[kind].map((name) => `${directory}/${name}/${kind}`);
+  const roots: SkillRoot[] = [
+    ...directories.flatMap(below).map((path): SkillRoot => ({ path, scope: "project", within })),
+    ...paths.map((path) => configuredRoot(path.replace(/(.)\/+$/, "$1"), within)),
+    { path: `${home}/${kind}`, scope: "user" },
+    ...(userHome === undefined ? [] : below(userHome)).map((path): SkillRoot => ({ path, scope: "user" })),
+    ...bundleRoots(bundles, kind),
+  ];
+  return roots.filter(({ path, bundle }, at) =>
+    roots.findIndex((other) => other.path === path) === at && (bundle !== undefined || isDirectory(path)) &&
+    !excluded.some((other) => contains(other, path))
+  );
+}
+
+function configuredRoot(path: string, within: string): SkillRoot {
+  const inside = contains(existingRealPath(within) ?? within, existingRealPath(path) ?? path);
+  return inside ? { path, scope: "project", within } : { path, scope: "configured" };
 }
 
 /** The directories of bundles with one kind of parts; `project`: as those that need trust. */
@@ -45,43 +59,6 @@ export function bundleRoots(
   return bundles.flatMap((bundle) =>
     bundle[kind].map((path): SkillRoot => ({ path, scope, within: bundle.root, bundle }))
   );
-}
-
-export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome" | "bundles">;
-
-const COMMAND_FOLDERS = [".reasonix", ".claude"];
-
-/** The directories of commands that exist, strongest first, found as those of skills are. */
-export function commandRoots(locations: CommandRoots): SkillRoot[] {
-  return namedRoots(locations, "commands");
-}
-
-export function agentRoots(locations: CommandRoots): SkillRoot[] {
-  return namedRoots(locations, "agents");
-}
-
-function namedRoots(locations: CommandRoots, kind: "commands" | "agents"): SkillRoot[] {
-  const { home, userHome } = locations;
-  const directories = projectDirectories(locations);
-  const within = directories.at(-1) ?? locations.cwd;
-  const roots: SkillRoot[] = [
-    ...directories.flatMap((directory) =>
-      COMMAND_FOLDERS.map((name): SkillRoot => ({
-        path: `${directory}/${name}/${kind}`,
-        scope: "project",
-        within,
-      }))
-    ),
-    { path: `${home}/${kind}`, scope: "user" },
-    ...(userHome === undefined ? [] : COMMAND_FOLDERS).map((name): SkillRoot => ({
-      path: `${userHome}/${name}/${kind}`,
-      scope: "user",
-    })),
-  ];
-  const found = roots.filter(({ path }, at) =>
-    roots.findIndex((other) => other.path === path) === at && isDirectory(path)
-  );
-  return [...found, ...bundleRoots(locations.bundles, kind)];
 }
 
 /** From the working directory up to the root of its repository; the user's home is no project. */
@@ -103,7 +80,7 @@ const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
  * loads nothing.
  */
 export async function findSkills(locations: SkillRoots): Promise<SkillSet> {
-  const roots = skillRoots(locations);
+  const roots = rootsOf("skills", locations);
   if (roots.length === 0) return NONE;
   const { discoverSkills } = await import("./discover.ts");
   return discoverSkills(roots, locations);

@@ -1,6 +1,10 @@
 import { type Bundle, namedIn } from "../../config/mod.ts";
+import { errorMessage } from "../../core/mod.ts";
+import { contains } from "../../path/lexical.ts";
+import { attempt } from "../../util/lazy.ts";
 import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
+import { readFully } from "../../util/file_bytes.ts";
 
 export type SkillScope = "project" | "configured" | "user";
 
@@ -49,7 +53,7 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
   try {
     head = parseFrontmatter(readHead(source.file));
   } catch (error) {
-    warn(`could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    warn(`could not be read: ${errorMessage(error)}`);
     return undefined;
   }
   for (const problem of head.problems) warn(`line ${problem.line}: ${problem.text}`);
@@ -92,21 +96,17 @@ function readHead(path: string): string {
   // Opening a pipe would wait forever.
   const { isFile, size } = Deno.statSync(path);
   if (!isFile || size > MAX_FILE_BYTES) throw new Error("It is no text file of at most 1 MiB");
-  const bytes = new Uint8Array(HEAD_BYTES);
   using file = Deno.openSync(path, { read: true });
-  let length = 0;
-  for (let count: number | null = 0; count !== null && length < HEAD_BYTES; length += count ?? 0) {
-    count = file.readSync(bytes.subarray(length));
-  }
-  const text = new TextDecoder().decode(bytes.subarray(0, length), { stream: true });
-  return length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
+  const bytes = readFully(file, new Uint8Array(HEAD_BYTES));
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  return bytes.length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
 }
 
 export interface SkillRoots {
   readonly cwd: string;
   readonly home: string;
   /** Home of the user, for `~/.agents` and `~/.claude`. */
-  readonly userHome?: string;
+  readonly userHome?: string | undefined;
   /** `[skills]` of the configuration; paths absolute. */
   readonly paths?: readonly string[];
   readonly excluded?: readonly string[];
@@ -119,4 +119,9 @@ export interface SkillRoot {
   readonly scope: SkillScope;
   readonly within?: string;
   readonly bundle?: Bundle;
+}
+
+/** Reports whether something is there and its links, if any, do not lead out of a directory. */
+export function staysInside(path: string, root: string): boolean {
+  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

@@ -1,10 +1,11 @@
 import type { ConfiguredHook } from "../../config/mod.ts";
-import { formatLocation, type PreparedCall } from "../../core/mod.ts";
+import { errorMessage, formatLocation, type PreparedCall } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
 import { CLAUDE_TOOLS, claudeToolName, toolsNamed } from "../../tool/mod.ts";
 import { canonicalJson } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** The meaning of a hook's plain output, and of its refusal, at one event. */
 interface EventFacts {
@@ -90,7 +91,7 @@ export function readMatcher(text: string): Matcher | { readonly fault: string } 
     if (slow !== undefined) return { fault: `it may take for ever, because of ${slow}` };
     return (names) => names.some((name) => pattern.test(name));
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { fault: errorMessage(error) };
   }
 }
 
@@ -251,8 +252,7 @@ function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
 
 /** The location and the command of a hook: `reasonix.toml:3:1: ./check.sh`. */
 export function hookTitle({ command, place }: Pick<ConfiguredHook, "command" | "place">): string {
-  const line = command.replace(/\s+/g, " ").trim();
-  const shown = line.length > 80 ? `${line.slice(0, 79)}…` : line;
+  const shown = cutText(command.replace(/\s+/g, " ").trim(), 80);
   return place ? `${formatLocation(place)}: ${shown}` : shown;
 }
 

@@ -477,7 +477,7 @@ export class HookPrograms {
       if (changed !== undefined) return unstarted(`${changed} has changed since this run began`);
       plan = await this.#plan(hook, callId);
     } catch (error) {
-      return unstarted(error instanceof Error ? error.message : String(error));
+      return unstarted(errorMessage(error));
     }
     return await runHook(plan, { cwd, guard, input, signal, seconds: hook.timeout_seconds });
   };

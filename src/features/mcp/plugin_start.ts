@@ -10,6 +10,7 @@ import {
   pluginsOf,
   type ProviderEntry,
   sourceOf,
+  userHome,
 } from "../../config/mod.ts";
 import { formatLocation, message, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadPluginProcess, type PluginFacts, type PluginInfo, pluginNameOf } from "../../mcp/mod.ts";
@@ -208,7 +209,7 @@ function hiddenIn(
 ): string[] {
   const context = {
     bases: [...new Set([cwd, realPath(cwd)])],
-    home: env("HOME") ?? env("USERPROFILE"),
+    home: userHome(env),
     realPath,
   };
   const globs = deniedGlobs(config, "Read").flatMap((glob) => absoluteGlobs(glob, context, true));

@@ -1,6 +1,7 @@
 import { appendIfChanged, type Recorder } from "../../control/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface CommandOutcome {
   readonly command: string;
@@ -86,13 +87,7 @@ export class MemoryCompiler {
 
   /** The oldest first. */
   #read(): Failure[] {
-    let text: string;
-    try {
-      text = Deno.readTextFileSync(this.#file);
-    } catch {
-      return [];
-    }
-    const data = parseJson(text);
+    const data = parseJson(attempt(() => Deno.readTextFileSync(this.#file)) ?? "");
     const list = isRecord(data) && data.version === 1 && Array.isArray(data.failures) ? data.failures : [];
     const oldest = Date.now() - MAX_AGE_MS;
     return list.filter(isFailure).filter(({ last }) => last > oldest);

@@ -24,6 +24,7 @@ import {
   type VerifyResult,
   VerifyTrust,
 } from "./verify_commands.ts";
+import { attempt } from "../../util/lazy.ts";
 
 interface RelatedInput {
   readonly rest: string;
@@ -151,12 +152,8 @@ function cargo({ files, rest, cwd }: RelatedInput): string | undefined {
 
 function crateOf(file: string, cwd: string): string | undefined {
   for (let directory = directoryOf(file); directory !== ""; directory = directoryOf(directory)) {
-    try {
-      const text = Deno.readTextFileSync(`${cwd}/${directory}/Cargo.toml`);
-      return /^\[package\][^[]*?^name\s*=\s*"([\w-]+)"/ms.exec(text)?.[1];
-    } catch {
-      // It is further up.
-    }
+    const text = attempt(() => Deno.readTextFileSync(`${cwd}/${directory}/Cargo.toml`));
+    if (text !== undefined) return /^\[package\][^[]*?^name\s*=\s*"([\w-]+)"/ms.exec(text)?.[1];
   }
   return undefined;
 }

@@ -1,17 +1,7 @@
-import { after } from "../../util/timer.ts";
+import { CLOCK, type Clock } from "../../util/timer.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const TICK_MS = 120;
-
-/** Time as the line needs it; the clock of the process when absent. */
-export interface Clock {
-  /** Milliseconds, monotonic. */
-  now(): number;
-  /** Calls back once; must not keep the program alive. */
-  after(ms: number, call: () => void): void;
-}
-
-export const CLOCK: Clock = { now: () => performance.now(), after };
 
 /** The last line of a terminal: what is being waited for, and for how long. It is written over and over. */
 export class LiveLine {

@@ -1,4 +1,4 @@
-import { CLOCK, type Clock } from "./live_line.ts";
+import { CLOCK, type Clock } from "../../util/timer.ts";
 
 /** Silence of a model after which a person wants to know that it is still being waited for. */
 const FIRST_MS = 30_000;

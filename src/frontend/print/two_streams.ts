@@ -1,7 +1,8 @@
 import { oneLine } from "../../util/terminal_text.ts";
 import { type MeasureWidth, type Palette, palette, StreamWrap, wrapText } from "../../view/mod.ts";
 import type { Output } from "../output.ts";
-import { type Clock, LiveLine } from "./live_line.ts";
+import { LiveLine } from "./live_line.ts";
+import type { Clock } from "../../util/timer.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 export const WHOLE = 1000;

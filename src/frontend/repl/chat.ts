@@ -97,7 +97,7 @@ export class Chat {
   #mouse = false;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
-  readonly #record = new ConversationRecord();
+  readonly #record = new ConversationRecord((error) => this.#fail(error));
   readonly #status: StatusLine;
   readonly #dialogs: Dialogs;
   readonly #live: LiveSession;
@@ -380,7 +380,7 @@ export class Chat {
   #catchUp(): void {
     const { terminal, texts, looks: { palette } } = this.#options;
     const note = (messages: number) => palette.dim(texts.transcript.earlier(grouped(messages)));
-    this.#main.print(this.#record.comeBack(terminal.columns, note));
+    this.#main.print(this.#record.comeBack(this.#transcript, terminal.columns, note));
   }
 
   /** The modes of the mouse are set when the screen is entered. */

@@ -41,6 +41,7 @@ import {
   unsure,
 } from "../../rule/mod.ts";
 import { attempt } from "../../util/lazy.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** The rules and directories that a command line is judged by. */
 export interface JudgeContext {
@@ -477,8 +478,7 @@ function outline(node: SyntaxNode, source: string, depth: number): string[] {
 }
 
 function brief(text: string): string {
-  const line = readable(text).replace(/\s+/g, " ").trim();
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+  return cutText(readable(text).replace(/\s+/g, " ").trim(), 100);
 }
 
 function readable(text: string): string {

@@ -138,13 +138,8 @@ export function contactedHosts(
 
 /** Returns the host of a web address with its port where that is not the usual one. */
 function webHost(address: string): string {
-  let url: URL;
-  try {
-    url = new URL(address.replace(/^git\+(?=https?:)/, ""));
-  } catch {
-    return "any";
-  }
-  if (!/^https?:$/.test(url.protocol) || url.hostname === "") return "any";
+  const url = URL.parse(address.replace(/^git\+(?=https?:)/, ""));
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === "") return "any";
   if (/^[\d.]+$|^\[|(?:^|\.)localhost\.?$/.test(url.hostname)) return "local";
   return url.host.replace(/\.(?=:|$)/, "");
 }

@@ -7,6 +7,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { attempt } from "../../util/lazy.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** A process: its number may be reused, its start time is not. */
 export interface ProcessName {
@@ -162,11 +163,7 @@ const LAST_LINES = 3;
 const LONGEST_LINE = 200;
 
 export function logSize(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return 0;
-  }
+  return attempt(() => Deno.statSync(path).size) ?? 0;
 }
 
 /** Truncates a large log. Its writers append, so they continue at the new end. */
@@ -201,9 +198,7 @@ function endOf(path: string, bytes: number): string {
   try {
     using file = Deno.openSync(path);
     const { size } = file.statSync();
-    file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
-    const buffer = new Uint8Array(Math.min(size, bytes));
-    return new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer) ?? 0));
+    return new TextDecoder().decode(readPiece(file, Math.max(0, size - bytes), Math.min(size, bytes)));
   } catch {
     return "";
   }

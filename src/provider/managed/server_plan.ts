@@ -7,6 +7,7 @@ import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
 import { findProgram, systemText } from "../../util/process.ts";
 import { attempt } from "../../util/lazy.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** A server that can be started; its settings are validated. */
 export interface ServerPlan {
@@ -190,8 +191,7 @@ function startOf(path: string, fail: Fail): string {
   try {
     if (!Deno.statSync(path).isFile) throw fail(message`is not a file`, message`name the model file itself`);
     using file = Deno.openSync(path);
-    const bytes = new Uint8Array(MAGIC.length);
-    return new TextDecoder("latin1").decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
+    return new TextDecoder("latin1").decode(readPiece(file, 0, MAGIC.length));
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw error instanceof Deno.errors.NotFound

@@ -2,6 +2,7 @@ import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
+import { attempt } from "../../util/lazy.ts";
 
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
 
@@ -101,16 +102,11 @@ function proxyUrl(entry: Network): string | undefined {
   if (!entry.proxy || entry.proxy === "none") return undefined;
   const url = URL.parse(entry.proxy);
   if (!url || !PROXY_SCHEMES.includes(url.protocol) || url.hostname === "") throw badProxy(entry);
-  for (const secret of [url.password, decoded(url.password)]) learnSecret(secret);
-  return url.href;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+  const { password } = url;
+  for (const secret of [password, attempt(() => decodeURIComponent(password)) ?? password]) {
+    learnSecret(secret);
   }
+  return url.href;
 }
 
 /** The message omits the value: a user and a password may be in it. */

@@ -4,7 +4,7 @@
  * all the same.
  */
 import type { JsonSchema } from "../../core/mod.ts";
-import { defined, isRecord, recordOf } from "../../util/json.ts";
+import { defined, isRecord, mapValues, recordOf } from "../../util/json.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -30,13 +30,6 @@ function rewriteSchema(schema: unknown, rewrite: (schema: Schema) => unknown): u
     if (MAPS.has(key) && isRecord(value)) return mapValues(value, inner);
     return INNER.has(key) ? inner(value) : value;
   }));
-}
-
-function mapValues<T>(
-  map: Readonly<Record<string, unknown>>,
-  change: (value: unknown, key: string) => T,
-): Record<string, T> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value, key)]));
 }
 
 /** The schema that a reference inside of `root` names; undefined when there is none, or it is elsewhere. */

@@ -6,6 +6,7 @@ import {
   loadConfig,
   type LoadedConfig,
   type LoadOptions,
+  userHome,
 } from "../../config/mod.ts";
 import { formatLocation, message, type NewEventOf, ReasonixError, textFields } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
@@ -27,6 +28,7 @@ import { projectDir } from "../../session/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 import type { RunOptions, RunPaths } from "../run_options.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** Returns what of this process's environment stays out of children and texts. */
 export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {
@@ -127,14 +129,13 @@ function unconfined(why: string, more: Parameters<typeof noConfinement>[1]): War
 /** `further` are directories that file tools may write to in addition to those of the configuration. */
 export function buildWorkspace(paths: RunPaths, config: Config, further: readonly string[] = []): Workspace {
   const { sandbox } = config;
-  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
   return createWorkspace({
     cwd: paths.cwd,
     home: paths.home,
     roots: [sandbox.workspace_root || paths.cwd, ...sandbox.allow_write, ...further],
     forbidRead: sandbox.forbid_read,
     denyRead: deniedGlobs(config, "Read"),
-    ...(userHome === undefined ? {} : { userHome }),
+    userHome: userHome(paths.env),
   });
 }
 
@@ -265,7 +266,7 @@ function grantsNotice(loaded: LoadedConfig): string | undefined {
   const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
   const grants = items.flatMap((item) => item.grants ?? []);
   if (grants.length === 0) return undefined;
-  const shown = grants.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const shown = grants.slice(0, 3).map(({ value }) => cutText(value, 60));
   const more = grants.length - shown.length;
   return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;

@@ -3,9 +3,11 @@ import {
   addSavedHosts,
   addSavedRule,
   type LoadedConfig,
+  placeOf,
   savedRulesFile,
   sourceOf,
   userConfigFile,
+  userHome,
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
@@ -315,7 +317,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     record,
     ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
-    home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
+    home: userHome(paths.env) ?? paths.home,
     protectedFiles: [userConfigFile(paths), savedRulesFile(paths), ...linkedSettings(loaded)],
     roots: scope.rooted.roots,
     env: processEnvironment,
@@ -369,14 +371,11 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
   return {
     text: rule.text,
     get origin() {
-      const { file, line, column, source } = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
-      if (file === undefined) return source;
-      const location = formatLocation({
-        file,
-        ...(line === undefined ? {} : { line }),
-        ...(column === undefined ? {} : { column }),
-      });
-      return source === "project" && list === "allow" ? `${location}, trusted` : location;
+      const found = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
+      const place = placeOf(found);
+      if (!place) return found.source;
+      const isTrusted = found.source === "project" && list === "allow";
+      return formatLocation(place) + (isTrusted ? ", trusted" : "");
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type LoadedConfig, sourceOf } from "../../config/mod.ts";
+import { type LoadedConfig, placeOf, sourceOf } from "../../config/mod.ts";
 import { formatLocation } from "../../core/mod.ts";
 import type { RuleList } from "../../rule/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
@@ -52,13 +52,13 @@ interface RuleValues {
 
 function rowsOf(loaded: LoadedConfig, { list, key, values }: RuleValues): RuleRow[] {
   return values.map((rule, index) => {
-    const { source, file, line, column } = sourceOf(loaded, `${key}[${index}]`);
-    const place = { ...(line ? { line } : {}), ...(column ? { column } : {}) };
+    const found = sourceOf(loaded, `${key}[${index}]`);
+    const place = placeOf(found);
     return {
       list,
       rule,
-      ...(file === undefined ? { origin: source } : { origin: formatLocation({ file, ...place }), file }),
-      state: source === "project" && list !== "deny" && list !== "ask" ? "trusted" : "in force",
+      ...(place ? { origin: formatLocation(place), file: place.file } : { origin: found.source }),
+      state: found.source === "project" && list !== "deny" && list !== "ask" ? "trusted" : "in force",
     };
   });
 }

@@ -448,7 +448,6 @@ export class SandboxSession {
 
   async #options(): Promise<JailOptions> {
     const { paths, loaded, workspace, outputDir } = this.#sources;
-    const userHome = paths.env("HOME");
     const { keyNames, heldBack, values } = secretsOf(loaded);
     this.#heldBack = heldBack;
     const tmp = this.#tmp ??= await this.#makeTmp();
@@ -475,7 +474,7 @@ export class SandboxSession {
         secretValues: values,
         added: this.#sources.env,
       },
-      ...(userHome === undefined ? {} : { userHome }),
+      userHome: paths.env("HOME"),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),
       ...await this.#network(),
     };

@@ -26,6 +26,7 @@ import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
 import { toolList } from "../tools/toolbox.ts";
+import { userHome } from "../../config/mod.ts";
 
 interface ModelPrompt {
   /** The table that has it, such as `agent` or `providers.deepseek`. */
@@ -197,7 +198,6 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
  */
 export async function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
   const { paths: configured, excluded_paths, disabled_skills } = loaded.config.skills;
-  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
   const found = await findSkills({
     cwd: paths.cwd,
     home: paths.home,
@@ -205,7 +205,7 @@ export async function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promi
     excluded: excluded_paths,
     disabled: disabled_skills,
     bundles: loaded.bundles,
-    ...(userHome === undefined ? {} : { userHome }),
+    userHome: userHome(paths.env),
   });
   const { deny } = loaded.config.permissions;
   if (found.skills.length === 0 || deny.length === 0) return found;
@@ -224,8 +224,7 @@ export async function findAgentFiles(
   { bundles }: Pick<LoadedConfig, "bundles">,
   isTrusted: (item: TrustItem) => Promise<boolean>,
 ): Promise<AgentFiles> {
-  const userHome = env("HOME") ?? env("USERPROFILE");
-  const roots = agentRoots({ cwd, home, bundles, ...(userHome === undefined ? {} : { userHome }) });
+  const roots = agentRoots({ cwd, home, bundles, userHome: userHome(env) });
   return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, isTrusted);
 }
 

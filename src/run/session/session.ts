@@ -8,7 +8,7 @@ import {
   type WantedPrefix,
 } from "../../control/mod.ts";
 import { type Event, message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
-import { isDirectory } from "../../path/probe.ts";
+import { isDirectory, isFile } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
 import { otherVendorSources, type Provider } from "../../provider/mod.ts";
@@ -24,7 +24,7 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../../session/mod.ts";
-import { attempt, lazy } from "../../util/lazy.ts";
+import { lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
 import type { Modes } from "../access/gate.ts";
@@ -106,10 +106,6 @@ function newId({ home, cwd }: RunPaths, id: string): string {
     message`Cannot begin session ${id}: there is one already`,
     message`resume it: --resume ${id}`,
   );
-}
-
-function isFile(path: string): boolean {
-  return attempt(() => Deno.statSync(path).isFile) ?? false;
 }
 
 function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | undefined {

@@ -4,7 +4,7 @@ import type { EventSource, Recorder } from "../../control/mod.ts";
 import type { Event, PreparedCall, ToolCall, ToolSchema } from "../../core/mod.ts";
 import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, type ToolContext, ToolRegistry, type ToolResult } from "../../tool/mod.ts";
-import { recordOf } from "../../util/json.ts";
+import { mapValues, recordOf } from "../../util/json.ts";
 import type { CollaborationMode } from "../access/gate.ts";
 import type { AdmitImages } from "../run_features.ts";
 import type { AdaptedTools } from "../run_options.ts";
@@ -30,12 +30,7 @@ export function buildRegistry(
   return new ToolRegistry(builtins, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
     enabled,
     disabled,
-    alias: Object.fromEntries(
-      Object.entries(alias).map(([name, { tool, arguments: args, parameters, description }]) => [
-        name,
-        { tool, args, parameters, description },
-      ]),
-    ),
+    alias: mapValues(alias, ({ arguments: args, ...rest }) => ({ ...rest, args })),
   });
 }
 

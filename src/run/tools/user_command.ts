@@ -1,4 +1,4 @@
-import { isAbort, type PreparedCall, textOf } from "../../core/mod.ts";
+import { errorMessage, isAbort, type PreparedCall, textOf } from "../../core/mod.ts";
 import { BUILTINS, type BuiltinTool, preparedCall } from "../../tool/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Modes } from "../access/gate.ts";
@@ -95,7 +95,7 @@ export async function runUserCommand(
     };
   } catch (error) {
     if (signal.aborted || isAbort(error)) throw error;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     return { outcome: "failed", text, durationMs: Math.round(performance.now() - started) };
   }
 }

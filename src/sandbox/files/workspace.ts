@@ -26,7 +26,7 @@ export interface WorkspaceOptions {
   /** The Reasonix home: only its config file may be written, its key files may not be read. */
   readonly home: string;
   /** The directory that `~` means. Without it `~` is an ordinary file name; `~name` always is. */
-  readonly userHome?: string;
+  readonly userHome?: string | undefined;
   readonly caseInsensitive?: boolean;
   /** Globs of permission rules that refuse to read; lists and searches leave them out. */
   readonly denyRead?: readonly string[];

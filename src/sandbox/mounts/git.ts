@@ -146,12 +146,8 @@ export function gitPaths(root: string, known: NestedRepositories = new Map()): G
 }
 
 function repositoryAt(root: string, outer: boolean): GitPaths {
-  let info: Deno.FileInfo;
-  try {
-    info = Deno.lstatSync(`${root}/.git`);
-  } catch {
-    return NOTHING;
-  }
+  const info = attempt(() => Deno.lstatSync(`${root}/.git`));
+  if (!info) return NOTHING;
   const directory = `${root}/.git`;
   if (info.isDirectory) return { writable: [], ...programs(directory) };
   const linked = outer ? linkedWorktree(root) : undefined;

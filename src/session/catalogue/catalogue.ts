@@ -13,6 +13,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
 import { attempt } from "../../util/lazy.ts";
 import { FileLock, type LockOwner } from "../../util/lock.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -117,9 +118,9 @@ export function sessionInfo(paths: SessionPaths): SessionInfo {
   const file = Deno.openSync(paths.path, { read: true });
   try {
     const { size, mtime } = file.statSync();
-    const events = parseLines(readPiece(file, 0, Math.min(size, HEAD)));
+    const events = eventsIn(readPiece(file, 0, Math.min(size, HEAD)));
     if (size > HEAD) {
-      const tail = parseLines(readPiece(file, Math.max(HEAD, size - TAIL), TAIL));
+      const tail = eventsIn(readPiece(file, Math.max(HEAD, size - TAIL), TAIL));
       // A tail without the end of a turn is in one.
       if (tail.length > 0) events.push({ type: "turn.start" }, ...tail);
     }
@@ -148,7 +149,7 @@ export function lastAnswer(path: string): string | undefined {
   try {
     using file = Deno.openSync(path);
     const { size } = file.statSync();
-    const events = parseLines(readPiece(file, Math.max(0, size - TAIL), TAIL));
+    const events = eventsIn(readPiece(file, Math.max(0, size - TAIL), TAIL));
     const answers = events.filter(({ type }) => type === "message.end").map(({ content }) => text(content));
     return answers.findLast((content) => content !== undefined && content.trim() !== "")?.slice(-2000);
   } catch {
@@ -157,21 +158,9 @@ export function lastAnswer(path: string): string | undefined {
   }
 }
 
-function readPiece(file: Deno.FsFile, from: number, length: number): string {
-  file.seekSync(from, Deno.SeekMode.Start);
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = file.readSync(bytes.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
-  return new TextDecoder().decode(bytes.subarray(0, filled));
-}
-
-function parseLines(text: string): Record<string, unknown>[] {
+function eventsIn(piece: Uint8Array): Record<string, unknown>[] {
   // Lines that the edge of the piece cuts, or that are damaged, are left out.
-  return text.split("\n").map(parseJson).filter(isRecord);
+  return new TextDecoder().decode(piece).split("\n").map(parseJson).filter(isRecord);
 }
 
 interface Found {
@@ -288,7 +277,7 @@ function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
 export function agentOfSession(path: string): string | undefined {
   try {
     using file = Deno.openSync(path);
-    const [head] = parseLines(readPiece(file, 0, Math.min(file.statSync().size, HEAD)));
+    const [head] = eventsIn(readPiece(file, 0, Math.min(file.statSync().size, HEAD)));
     return isRecord(head?.parent) ? text(head.parent.agent) : undefined;
   } catch {
     return undefined;

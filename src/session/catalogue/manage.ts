@@ -7,6 +7,8 @@ import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";
 import { copyTimeline } from "../checkpoint/timeline.ts";
 import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
+import { attempt } from "../../util/lazy.ts";
+import { writeFully } from "../../util/file_bytes.ts";
 
 export interface CopyOptions {
   readonly version: string;
@@ -45,7 +47,7 @@ export function copySession(path: string, options: CopyOptions): SessionPaths {
     let pending = [head];
     let size = 0;
     const flush = () => {
-      if (pending.length > 0) writeAll(file, encoder.encode(`${pending.join("\n")}\n`));
+      if (pending.length > 0) writeFully(file, encoder.encode(`${pending.join("\n")}\n`));
       pending = [];
       size = 0;
     };
@@ -87,18 +89,10 @@ export function forkSession(path: string, turn: number, options: CopyOptions): S
   return copySession(path, { ...options, upTo: record.to });
 }
 
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length;) written += file.writeSync(bytes.subarray(written));
-}
-
 /** Contents are never changed once stored, so both sessions can share the files. */
 function linkTree(from: string, to: string): void {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(from)];
-  } catch {
-    return;
-  }
+  const entries = attempt(() => [...Deno.readDirSync(from)]);
+  if (!entries) return;
   Deno.mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const entry of entries) {
     const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`];

@@ -1,9 +1,10 @@
 import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 import { relativeTo } from "../../path/lexical.ts";
-import { readSmallText } from "../../path/probe.ts";
+import { readSmallText, sortedEntries } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
 import { attempt } from "../../util/lazy.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** Bytes gathered before they are written. */
 const BATCH = 4 << 20;
@@ -87,14 +88,8 @@ class BlobStore {
     if (!found) return undefined;
     try {
       using file = Deno.openSync(`${this.#dir}/${found.pack}.pack`, { read: true });
-      file.seekSync(found.offset, Deno.SeekMode.Start);
-      const bytes = new Uint8Array(found.length);
-      for (let filled = 0; filled < bytes.length;) {
-        const count = file.readSync(bytes.subarray(filled));
-        if (count === null) return undefined;
-        filled += count;
-      }
-      return bytes;
+      const bytes = readPiece(file, found.offset, found.length);
+      return bytes.length < found.length ? undefined : bytes;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;
@@ -103,13 +98,8 @@ class BlobStore {
 
   #load(): Map<string, Location> {
     const index = new Map<string, Location>();
-    let names: string[];
-    try {
-      names = [...Deno.readDirSync(this.#dir)].map(({ name }) => name);
-    } catch {
-      return index;
-    }
-    for (const name of names.filter((each) => each.endsWith(".list"))) {
+    for (const { name } of sortedEntries(this.#dir)) {
+      if (!name.endsWith(".list")) continue;
       const pack = name.slice(0, -".list".length);
       for (const line of Deno.readTextFileSync(`${this.#dir}/${name}`).split("\n").slice(0, -1)) {
         const [id = "", offset, length] = line.split(" ");
@@ -344,12 +334,9 @@ function entriesOf({ root, skip }: ScanOptions, directory: string, ruleNames?: S
 
 /** Returns whether the file is still there. */
 function take({ root }: ScanOptions, path: string, { files }: Found): boolean {
-  try {
-    files.set(path, Deno.lstatSync(`${root}/${path}`));
-    return true;
-  } catch {
-    return false;
-  }
+  const info = attempt(() => Deno.lstatSync(`${root}/${path}`));
+  if (info) files.set(path, info);
+  return info !== undefined;
 }
 
 /** Takes all files below an ignored directory, or none of them. */
@@ -500,11 +487,8 @@ export class ChangeDetector {
     for (const path of files.keys()) {
       if (!path.endsWith(this.stagingName)) continue;
       files.delete(path);
-      try {
-        Deno.removeSync(this.absolute(path));
-      } catch {
-        // It stays, and is no file of the user.
-      }
+      // One that stays is no file of the user.
+      attempt(() => Deno.removeSync(this.absolute(path)));
     }
   }
 
@@ -548,22 +532,15 @@ export class ChangeDetector {
   }
 
   #lookAt(path: string, files: Map<string, Deno.FileInfo>): void {
-    try {
-      const stat = Deno.lstatSync(this.absolute(path));
-      if (stat.isFile || stat.isSymlink) files.set(path, stat);
-    } catch {
-      // Absent, or below something that is no directory any more.
-    }
+    // It may be absent, or below something that is no directory any more.
+    const stat = attempt(() => Deno.lstatSync(this.absolute(path)));
+    if (stat?.isFile || stat?.isSymlink) files.set(path, stat);
   }
 
   /** The file as it is now with its content kept, whatever ignore rules say; null when it is absent. */
   async keep(path: string): Promise<FileEntry | null> {
-    let stat: Deno.FileInfo;
-    try {
-      stat = Deno.lstatSync(this.absolute(path));
-    } catch {
-      return null;
-    }
+    const stat = attempt(() => Deno.lstatSync(this.absolute(path)));
+    if (!stat) return null;
     const maxBytes = this.#limits.toolFileBytes;
     const options = { time: Date.now(), before: undefined, maxBytes };
     const entry = this.#asKnown(path, stat, options) ?? await this.#capture(path, stat, options) ?? null;

@@ -5,6 +5,7 @@ import { indexable } from "../../util/search_words.ts";
 import { sessionIds } from "../catalogue/catalogue.ts";
 import { parentDir, type SessionPaths, sessionPaths } from "../paths.ts";
 import { isUsable } from "../state/state.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Steps from one version of the tables to the next. Only ever appended to. */
 const MIGRATIONS: readonly (readonly string[])[] = [[
@@ -96,11 +97,7 @@ export async function openDatabase(path: string): Promise<DatabaseSync> {
   } catch (error) {
     if (isBusy(error) || !removeAll(path)) return open(":memory:");
   }
-  try {
-    return open(path);
-  } catch {
-    return open(":memory:");
-  }
+  return attempt(() => open(path)) ?? open(":memory:");
 }
 
 function migrate(database: DatabaseSync): void {
@@ -198,12 +195,8 @@ export function refreshProject(database: DatabaseSync, project: string): void {
   const stale: { paths: SessionPaths; stat: Deno.FileInfo; row: Row | undefined }[] = [];
   for (const id of sessionIds(project)) {
     const paths = sessionPaths(project, id);
-    let stat: Deno.FileInfo;
-    try {
-      stat = Deno.statSync(paths.path);
-    } catch {
-      continue;
-    }
+    const stat = attempt(() => Deno.statSync(paths.path));
+    if (!stat) continue;
     const row = rows.get(paths.path);
     rows.delete(paths.path);
     if (!row || row.bytes !== stat.size || row.mtime !== (stat.mtime?.getTime() ?? 0)) {

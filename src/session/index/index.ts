@@ -7,6 +7,7 @@ import { projectDirs, type SessionInfo } from "../catalogue/catalogue.ts";
 import { titleOf } from "../state/state.ts";
 import { isUsable } from "../state/state.ts";
 import { docOf, type DocRole, isBusy, openDatabase, refreshProject } from "./database.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 export interface StatsOptions {
   readonly by: "day" | "model" | "project" | "session" | "project_model";
@@ -262,14 +263,7 @@ function aroundHit(database: DatabaseSync, options: AroundOptions): TranscriptPi
 function readDoc(path: string, offset: number, length: number): string {
   try {
     using file = Deno.openSync(path, { read: true });
-    file.seekSync(offset, Deno.SeekMode.Start);
-    const bytes = new Uint8Array(length);
-    for (let filled = 0; filled < length;) {
-      const count = file.readSync(bytes.subarray(filled));
-      if (count === null) break;
-      filled += count;
-    }
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const value: unknown = JSON.parse(new TextDecoder().decode(readPiece(file, offset, length)));
     return isUsable(value) ? docOf(value)?.text ?? "" : "";
   } catch {
     return "";

@@ -29,6 +29,7 @@ import {
   repair,
   type SessionState,
 } from "../state/state.ts";
+import { readFully, readPiece } from "../../util/file_bytes.ts";
 
 export class SessionBusyError extends ReasonixError {
   override readonly name = "SessionBusyError";
@@ -279,12 +280,7 @@ class Window {
     const size = this.#buffer.length === 0 ? length : Math.max(WINDOW, length);
     if (this.#buffer.length < size) this.#buffer = new Uint8Array(size);
     this.#file.seekSync(offset, Deno.SeekMode.Start);
-    [this.#start, this.#filled] = [offset, 0];
-    while (this.#filled < this.#buffer.length) {
-      const count = this.#file.readSync(this.#buffer.subarray(this.#filled));
-      if (count === null) return;
-      this.#filled += count;
-    }
+    [this.#start, this.#filled] = [offset, readFully(this.#file, this.#buffer).length];
   }
 }
 
@@ -297,10 +293,8 @@ function offsetBefore(path: string, seq: number): number {
   const file = Deno.openSync(path, { read: true });
   try {
     const { size } = file.statSync();
-    const bytes = new Uint8Array(PROBE);
     const isBefore = (offset: number) => {
-      file.seekSync(offset, Deno.SeekMode.Start);
-      const text = new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
+      const text = new TextDecoder().decode(readPiece(file, offset, PROBE));
       return Number(/\n\{"v":\d+,"seq":(\d+),/.exec(text)?.[1] ?? Infinity) <= seq;
     };
     // Mostly the last events are wanted.

@@ -1,5 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { Event } from "../../core/mod.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 import { parseJson } from "../../util/json.ts";
 import { isUsable } from "../state/state.ts";
 
@@ -28,16 +28,10 @@ const LINE_FEED = 10;
  * not matter. Another process may write it.
  */
 export function eventWindow(path: string, { before = Infinity, limit }: WindowOptions): EventWindow {
-  const file = openSync(path, "r");
-  try {
-    const { size } = fstatSync(file);
-    return windowOf(linesBackward(file, before === Infinity ? size : endBefore(file, size, before)), {
-      before,
-      limit,
-    });
-  } finally {
-    closeSync(file);
-  }
+  using file = Deno.openSync(path);
+  const { size } = file.statSync();
+  const end = before === Infinity ? size : endBefore(file, size, before);
+  return windowOf(linesBackward(file, end), { before, limit });
 }
 
 function windowOf(
@@ -61,7 +55,7 @@ function windowOf(
 }
 
 /** The lines that end before an offset, last one first. */
-function* linesBackward(file: number, end: number): Generator<string> {
+function* linesBackward(file: Deno.FsFile, end: number): Generator<string> {
   const decoder = new TextDecoder();
   /** The beginning of the file up to here is not read. */
   let start = end;
@@ -70,7 +64,7 @@ function* linesBackward(file: number, end: number): Generator<string> {
     const length = Math.min(start, Math.max(BLOCK, rest.length));
     start -= length;
     const bytes = new Uint8Array(length + rest.length);
-    bytes.set(readAt(file, start, length));
+    bytes.set(readPiece(file, start, length));
     bytes.set(rest, length);
     let stop = bytes.length;
     for (
@@ -88,7 +82,7 @@ function* linesBackward(file: number, end: number): Generator<string> {
 }
 
 /** The offset of a line near the first event with this number or a later one. */
-function endBefore(file: number, size: number, seq: number): number {
+function endBefore(file: Deno.FsFile, size: number, seq: number): number {
   let [low, end, high] = [0, size, size];
   while (high - low > BLOCK) {
     const middle = low + Math.floor((high - low) / 2);
@@ -100,24 +94,13 @@ function endBefore(file: number, size: number, seq: number): number {
 }
 
 /** The first line that begins behind an offset and has a number. */
-function numberedLine(file: number, from: number, to: number) {
+function numberedLine(file: Deno.FsFile, from: number, to: number) {
   for (let start = from; start < to; start += BLOCK / 2 - HEAD) {
-    const bytes = readAt(file, start, BLOCK / 2);
+    const bytes = readPiece(file, start, BLOCK / 2);
     for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
       const head = new TextDecoder().decode(bytes.subarray(at + 1, at + 1 + HEAD));
       const seq = /^\{"v":\d+,"seq":(\d+),/.exec(head)?.[1];
       if (seq !== undefined) return { seq: Number(seq), offset: start + at + 1 };
     }
   }
-}
-
-function readAt(file: number, offset: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = readSync(file, bytes, filled, length - filled, offset + filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return bytes.subarray(0, filled);
 }

@@ -15,6 +15,7 @@ import {
   type ToolMessage,
   type Usage,
 } from "../../core/mod.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** The location of an event in the session file: bytes from its beginning, without the line feed. */
 export interface LogOffset {
@@ -948,6 +949,5 @@ function lastText(state: SessionState, from: number): string {
 }
 
 export function titleOf(prompt: string): string {
-  const line = prompt.trimStart().split("\n", 1)[0] ?? "";
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+  return cutText(prompt.trimStart().split("\n", 1)[0] ?? "", 80);
 }

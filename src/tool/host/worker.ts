@@ -1,8 +1,11 @@
 import { exists } from "../../path/probe.ts";
-import { readEnv } from "../../path/read_env.ts";
+import { environmentOf, readEnv } from "../../path/read_env.ts";
 import { parseJson } from "../../util/json.ts";
 import { linesOf } from "../../util/lines.ts";
 import { VERSION } from "../../util/version.ts";
+import { attempt } from "../../util/lazy.ts";
+import { unlessAborted } from "../../util/timer.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -47,11 +50,8 @@ export class LineProcess<In, Out> {
 
   async kill(): Promise<void> {
     this.#killed = true;
-    try {
-      this.#child.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
+    // It may have ended already.
+    attempt(() => this.#child.kill("SIGKILL"));
     await this.#done;
   }
 
@@ -177,11 +177,7 @@ function startOf(
   entry: string,
   { words, flags }: { readonly words: readonly string[]; readonly flags: readonly string[] },
 ): SelfCommand {
-  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
-  for (const name of RUNTIME_ENV) {
-    const value = readEnv(name);
-    if (value !== undefined) env[name] = value;
-  }
+  const env = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environmentOf(RUNTIME_ENV) };
   const command = ownExecutable();
   if (Deno.build.standalone) return { command, args: words, env };
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
@@ -215,11 +211,7 @@ function ownExecutable(): string {
 }
 
 function isNewerThanProcess(path: string): boolean {
-  try {
-    return (Deno.statSync(path).mtime?.getTime() ?? 0) > performance.timeOrigin;
-  } catch {
-    return true;
-  }
+  return attempt(() => (Deno.statSync(path).mtime?.getTime() ?? 0) > performance.timeOrigin) ?? true;
 }
 
 /**
@@ -249,13 +241,9 @@ function fileOfBuild(name: string, program: string): string | undefined {
 function buildOf(bundle: URL): string | undefined {
   try {
     const file = Deno.openSync(bundle, { read: true });
-    try {
-      const head = new Uint8Array(HEAD_BYTES);
-      const text = new TextDecoder().decode(head.subarray(0, file.readSync(head) ?? 0));
-      return text.split("\n").find((line) => line.startsWith("// Reasonix "));
-    } finally {
-      file.close();
-    }
+    const head = new TextDecoder().decode(readPiece(file, 0, HEAD_BYTES));
+    file.close();
+    return head.split("\n").find((line) => line.startsWith("// Reasonix "));
   } catch {
     return undefined;
   }
@@ -303,15 +291,11 @@ export async function runInWorker<In, Out, Result>(
     onEnd: (errorOutput) => reject(new Error(`The worker process ended early: ${errorOutput.slice(-300)}`)),
   });
   const timer = setTimeout(() => resolve(onLimit()), limitMs);
-  const aborted = () => reject(signal?.reason);
-  signal?.addEventListener("abort", aborted, { once: true });
-  if (signal?.aborted) aborted();
   worker.send(task);
   try {
-    return await promise;
+    return await unlessAborted(promise, signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", aborted);
     await worker.kill();
   }
 }

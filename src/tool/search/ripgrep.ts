@@ -2,7 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { IgnoreScope } from "../../path/ignore_files.ts";
 import { isFile } from "../../path/probe.ts";
-import { readEnv } from "../../path/read_env.ts";
+import { environmentOf, readEnv } from "../../path/read_env.ts";
 import { linesOf } from "../../util/lines.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
@@ -13,6 +13,7 @@ import {
   type SearchRequest,
   type SearchRoot,
 } from "./request.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A whole disk: commands may write all of it only where nothing confines them. */
 const EVERYTHING = /^(?:[A-Za-z]:)?[\\/]$/;
@@ -62,14 +63,7 @@ function typeGlobs(filter: PathFilter): string[] {
 }
 
 /** Only the location of the user's ignore file. */
-function ripgrepEnv(): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const name of ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"]) {
-    const value = readEnv(name);
-    if (value !== undefined) env[name] = value;
-  }
-  return env;
-}
+const VARIABLES = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"];
 
 /** Thrown when this ripgrep does not know an option; the caller uses the fallback search. */
 export class RipgrepUnusable extends Error {}
@@ -113,7 +107,7 @@ async function run(
     args: searchArguments(request, root.filter, target(root), sorted),
     cwd: root.cwd,
     clearEnv: true,
-    env: ripgrepEnv(),
+    env: environmentOf(VARIABLES),
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -122,11 +116,8 @@ async function run(
   let total = 0;
   let stopped: Outcome["stopped"];
   const kill = () => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
+    // It may have ended already.
+    attempt(() => child.kill("SIGKILL"));
   };
   const timer = setTimeout(() => {
     stopped = "deadline";

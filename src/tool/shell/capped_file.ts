@@ -1,3 +1,4 @@
+import { readFully, writeFully } from "../../util/file_bytes.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Bytes that one output may take on the disk: a runaway command must not fill it. */
@@ -60,7 +61,7 @@ export class CappedFile implements Disposable {
     if (bytes.length === 0) return { from: start, bytes };
     using file = Deno.openSync(this.#path);
     file.seekSync(start - this.#shift, Deno.SeekMode.Start);
-    return { from: start, bytes: bytes.subarray(0, fill(file, bytes)) };
+    return { from: start, bytes: readFully(file, bytes) };
   }
 
   [Symbol.dispose](): void {
@@ -78,30 +79,16 @@ export class CappedFile implements Disposable {
     let to = this.#head + gapLine(0).length;
     for (let from = this.#size - kept; from < this.#size; from += block.length) {
       this.#file.seekSync(from, Deno.SeekMode.Start);
-      const read = fill(this.#file, block);
+      const moved = readFully(this.#file, block);
       this.#file.seekSync(to, Deno.SeekMode.Start);
-      this.#writeAll(block.subarray(0, read));
-      to += read;
+      writeFully(this.#file, moved);
+      to += moved.length;
     }
     this.#leftOut = this.#size + shift - kept - this.#head;
     this.#file.seekSync(this.#head, Deno.SeekMode.Start);
-    this.#writeAll(gapLine(this.#leftOut));
+    writeFully(this.#file, gapLine(this.#leftOut));
     this.#file.truncateSync(to);
     this.#file.seekSync(to, Deno.SeekMode.Start);
     this.#size = to;
   }
-
-  #writeAll(bytes: Bytes): void {
-    for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
-  }
-}
-
-function fill(file: Deno.FsFile, buffer: Bytes): number {
-  let filled = 0;
-  while (filled < buffer.length) {
-    const read = file.readSync(buffer.subarray(filled));
-    if (read === null) break;
-    filled += read;
-  }
-  return filled;
 }

@@ -263,7 +263,7 @@ Deno.test("ToolRegistry resolves an alias unless another tool or a user alias ha
   });
   const registry = new ToolRegistry(BUILTINS, [], {
     enabled: ["ls"],
-    alias: { look: "mcp__a__see" },
+    alias: { look: { tool: "mcp__a__see" } },
   });
   registry.setPluginTools([
     tool("mcp__a__find", "find"),

@@ -69,8 +69,6 @@ export class FullLayout implements Layout {
     this.#chat = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
-      links: deps.looks.links,
-      texts: () => deps.texts.transcript,
       panelTexts: deps.full,
       marks: () => this.#session?.marks(),
       showsReasoning: () => this.#tui?.show_reasoning ?? false,

@@ -1,7 +1,7 @@
 import { oneLine } from "../../../util/terminal_text.ts";
 import { callLine, grouped } from "../../../view/mod.ts";
 import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
-import { textLines } from "../overlay/expand.ts";
+import { itemText, plainText, StyledLines } from "../overlay/styled_lines.ts";
 import { ListPanel } from "./list_panel.ts";
 
 const SOURCES = ["all", ...LOG_SOURCES] as const;
@@ -21,7 +21,7 @@ export class LogPanel extends ListPanel<LogRow> {
   /** Number of the last event whose entry was shown before the end was left. */
   #seen = Infinity;
   /** The entry that was read last. */
-  #read: { readonly of: readonly unknown[]; readonly lines: readonly string[] } | undefined;
+  #read: { readonly of: readonly unknown[]; readonly lines: StyledLines } | undefined;
 
   protected entries(): readonly LogRow[] {
     const { rows, version } = this.deps.log;
@@ -54,20 +54,20 @@ export class LogPanel extends ListPanel<LogRow> {
     return dim(line.slice(0, 8)) + color(line.slice(8));
   }
 
-  protected linesOf(row: LogRow): readonly string[] {
+  protected linesOf(row: LogRow): StyledLines {
     const marks = this.deps.marks();
     const of = [row, marks];
     if (this.#read?.of.every((part, at) => part === of[at])) return this.#read.lines;
     const { palette, log, texts } = this.deps;
-    const style = { palette, marks, texts: texts().rows };
+    const style = { palette, marks };
     const whole = log.whole(row);
     const [text, title] = [logText(whole), row.kind === "call" ? row.title : ""];
     const diffs = whole.kind === "call" ? whole.end?.changes?.flatMap(({ diff }) => diff ?? []) ?? [] : [];
-    const lines = [
-      ...textLines({ kind: "output", title, text: text.slice(0, MAX_SHOWN) }, style),
-      ...(text.length > MAX_SHOWN ? [palette.dim(texts().details.truncated)] : []),
-      ...diffs.flatMap((diff) => ["", ...textLines({ kind: "diff", title: "", text: diff }, style)]),
-    ];
+    const lines = new StyledLines([
+      itemText({ kind: "output", title, text: text.slice(0, MAX_SHOWN) }, style),
+      plainText(text.length > MAX_SHOWN ? [texts().details.truncated] : [], palette.dim),
+      ...diffs.flatMap((diff) => [plainText([""]), itemText({ kind: "diff", title: "", text: diff }, style)]),
+    ]);
     this.#read = { of, lines };
     return lines;
   }

@@ -1,6 +1,7 @@
 import { Composer } from "../composer/composer.ts";
 import { wordRows } from "./exact_text.ts";
 import { emphasised, matches, typed } from "./search.ts";
+import type { TextRows } from "./styled_lines.ts";
 import type { AnswerEntry } from "../../session/questions.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
@@ -11,22 +12,22 @@ import type { Palette } from "../../../view/mod.ts";
 
 /** A text of any length, of which a part is in view. */
 export class ScrollText {
-  readonly #render: (columns: number) => readonly string[];
-  #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
+  readonly #render: (columns: number) => readonly string[] | TextRows;
+  #cached: { readonly columns: number; readonly rows: readonly string[] | TextRows } | undefined;
   #top = 0;
   #shown = 0;
   #seen = false;
   #query = "";
   /** The row of the current match, and all matches of the rows. */
   #match = 0;
-  #marks: { readonly rows: readonly string[]; readonly of: ReturnType<typeof matches> } | undefined;
+  #marks: { readonly rows: unknown; readonly of: ReturnType<typeof matches> } | undefined;
 
   /** `render` breaks the text into rows of a width; it is called again only for another width. */
-  constructor(render: (columns: number) => readonly string[]) {
+  constructor(render: (columns: number) => readonly string[] | TextRows) {
     this.#render = render;
   }
 
-  rows(columns: number): readonly string[] {
+  rows(columns: number): readonly string[] | TextRows {
     if (this.#cached?.columns !== columns) this.#cached = { columns, rows: this.#render(columns) };
     return this.#cached.rows;
   }
@@ -73,7 +74,10 @@ export class ScrollText {
   /** The parts of rows that match. */
   #marked(): ReturnType<typeof matches> {
     const { rows = [] } = this.#cached ?? {};
-    if (this.#marks?.rows !== rows) this.#marks = { rows, of: matches(rows, this.#query) };
+    if (this.#marks?.rows !== rows) {
+      const plain = () => "plain" in rows ? rows.plain() : rows;
+      this.#marks = { rows, of: this.#query === "" ? new Map() : matches(plain(), this.#query) };
+    }
     return this.#marks.of;
   }
 

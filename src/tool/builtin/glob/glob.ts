@@ -6,6 +6,7 @@ import { reported, searchTarget, shown } from "../../search/search_target.ts";
 import { type TreeScope, walkFiles } from "../../search/walk.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
+import { attempt } from "../../../util/lazy.ts";
 
 const DEFAULT_LIMIT = 200;
 
@@ -108,18 +109,13 @@ export async function findFiles(
       },
       prune: (path) => below(path, root).split("/").length >= deepest,
     },
-    (path) => void files.push({ path, modified: modifiedAt(path) }),
+    (path) => {
+      const modified = attempt(() => Deno.lstatSync(path).mtime?.getTime()) ?? 0;
+      files.push({ path, modified });
+    },
   );
   files.sort((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1));
   return { files: files.map((file) => file.path), timedOut };
-}
-
-function modifiedAt(path: string): number {
-  try {
-    return Deno.lstatSync(path).mtime?.getTime() ?? 0;
-  } catch {
-    return 0;
-  }
 }
 
 /** Tests a name by the plain text that a pattern ends with. Undefined when a pattern ends otherwise. */
@@ -142,11 +138,7 @@ function startDirectory(patterns: readonly string[], root: string): string {
   const shared = (same < 0 ? first : first.slice(0, same)).filter((part) => part !== "");
   for (let depth = shared.length; depth > 0; depth--) {
     const directory = `${root}/${shared.slice(0, depth).join("/")}`;
-    try {
-      if (Deno.lstatSync(directory).isDirectory) return directory;
-    } catch {
-      continue;
-    }
+    if (attempt(() => Deno.lstatSync(directory).isDirectory)) return directory;
   }
   return root || "/";
 }

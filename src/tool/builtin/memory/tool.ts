@@ -5,6 +5,7 @@ import rememberText from "./remember.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
 import type { MemoryKind } from "../../services.ts";
 import { type Arguments, failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
+import { cutText } from "../../../util/terminal_text.ts";
 
 export const MEMORY = defineBuiltin({
   name: "memory",
@@ -60,8 +61,7 @@ export const REMEMBER = defineBuiltin({
 const MAX_PREVIEW = 377;
 
 function preview({ scope, name, description, text }: Arguments): Text {
-  const fact = `${name}: ${description} — ${text}`.replace(/\s+/g, " ");
-  const shown = fact.length > MAX_PREVIEW ? `${fact.slice(0, MAX_PREVIEW - 1)}…` : fact;
+  const shown = cutText(`${name}: ${description} — ${text}`.replace(/\s+/g, " "), MAX_PREVIEW);
   return scope === "global"
     ? message`save for all projects: ${shown}`
     : message`save for this project: ${shown}`;
