@@ -64,9 +64,40 @@ export function diffRows(
 ): { readonly rows: readonly DiffRow[]; readonly left: number; readonly width: number } {
   const { rows: all, count, last } = rowsOf(diff, most + 1);
   const rows = count > most + 1 ? all.slice(0, most) : all;
-  if (marks) markWords(rows, marks.words);
-  if (marks?.syntax) { for (const hunk of hunksOf(rows)) markTokens(hunk, marks.syntax); }
+  if (marks) markRows(rows, marks, { from: 0, to: rows.length, before: 0 });
   return { rows, left: count - rows.length, width: String(last).length };
+}
+
+/** Lines of a text, which get their colors where they are wanted. */
+export interface StyledText {
+  readonly length: number;
+  /** A line without styles. */
+  plain(at: number): string;
+  styled(from: number, to: number): readonly string[];
+}
+
+/** Lines before a part of a text that determine its colors, such as the start of a long comment. */
+export const CONTEXT = 40;
+
+/** All lines of a diff as in `diffLines`. */
+export function diffText(diff: string, { palette, marks }: Pick<DiffView, "palette" | "marks">): StyledText {
+  const { rows, last } = rowsOf(diff, Infinity);
+  const width = String(last).length;
+  return {
+    length: rows.length,
+    plain(at) {
+      const row = rows[at];
+      return row ? headOf(row, width) + row.text : "";
+    },
+    styled(from, to) {
+      if (marks) markRows(rows, marks, { from, to, before: CONTEXT });
+      return rows.slice(from, to).map((row) => lineOf(row, { width, palette, fit: String }));
+    },
+  };
+}
+
+function headOf(row: DiffRow, width: number): string {
+  return `${String(numberOf(row) ?? "").padStart(width)} ${row.mark} `;
 }
 
 function numberOf({ mark, old, fresh }: DiffRow): number | undefined {
@@ -76,19 +107,24 @@ function numberOf({ mark, old, fresh }: DiffRow): number | undefined {
 /** A unified diff as numbered lines: removed ones have their old number, others the new one. */
 export function diffLines(diff: string, { palette, maxLines, more, fit, marks }: DiffView): string[] {
   const { rows, left, width } = diffRows(diff, { most: maxLines, marks });
-  const lines = rows.map((row) => {
-    const head = `${String(numberOf(row) ?? "").padStart(width)} ${row.mark} `;
-    const text = fit(head + row.text).slice(head.length);
-    const { tokens, words = [] } = row;
-    const { gutter, line, word } = colorsOf(row, palette, tokens !== undefined);
-    const piece = (from: number, to: number) =>
-      tokens ? colored(tokens, { text, from, to, palette }) : text.slice(from, to);
-    const pieces = cutAt(words, text.length).map(({ from, to, inside }) =>
-      (inside ? word : line)(piece(from, to))
-    );
-    return tokens ? gutter(head) + pieces.join("") : gutter(head + pieces.join(""));
-  });
+  const lines = rows.map((row) => lineOf(row, { width, palette, fit }));
   return left > 0 ? [...lines, palette.dim(fit(`${" ".repeat(width)} ${more(left)}`))] : lines;
+}
+
+function lineOf(
+  row: DiffRow,
+  { width, palette, fit }: Pick<DiffView, "palette" | "fit"> & { readonly width: number },
+): string {
+  const head = headOf(row, width);
+  const text = fit(head + row.text).slice(head.length);
+  const { tokens, words = [] } = row;
+  const { gutter, line, word } = colorsOf(row, palette, tokens !== undefined);
+  const piece = (from: number, to: number) =>
+    tokens ? colored(tokens, { text, from, to, palette }) : text.slice(from, to);
+  const pieces = cutAt(words, text.length).map(({ from, to, inside }) =>
+    (inside ? word : line)(piece(from, to))
+  );
+  return tokens ? gutter(head) + pieces.join("") : gutter(head + pieces.join(""));
 }
 
 /** Colors of a row; code with syntax highlighting has a background instead. */
@@ -157,6 +193,20 @@ function hunksOf(rows: readonly DiffRow[]): DiffRow[][] {
   return hunks;
 }
 
+/** Rows from the first to the one behind the last; for the syntax some before them are read, too. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  readonly before: number;
+}
+
+function markRows(rows: readonly DiffRow[], { words, syntax }: DiffMarks, part: Part): void {
+  markWords(rows, words, part);
+  if (!syntax) return;
+  const { from, to, before } = part;
+  for (const hunk of hunksOf(rows.slice(Math.max(0, from - before), to))) markTokens(hunk, syntax);
+}
+
 /** Maximum characters of a hunk with syntax highlighting. */
 const MAX_HUNK = 100_000;
 
@@ -175,19 +225,28 @@ function markTokens(hunk: readonly DiffRow[], syntax: NonNullable<DiffMarks["syn
 const MAX_LINE = 2000;
 
 /** Adds the changed words, where removed lines are followed by as many added ones. */
-function markWords(rows: readonly DiffRow[], words: DiffMarks["words"]): void {
-  for (let at = 0; at < rows.length;) {
+function markWords(rows: readonly DiffRow[], words: DiffMarks["words"], { from, to }: Part): void {
+  let at = from;
+  while (at > 0 && isChange(rows[at - 1])) at--;
+  while (at < to) {
     const removed = runOf(rows, at, "-");
     const added = runOf(rows, at + removed.length, "+");
-    at += Math.max(1, removed.length + added.length);
-    if (removed.length !== added.length) continue;
+    const [first, { length }] = [at, removed];
+    at += Math.max(1, length + added.length);
+    if (length !== added.length) continue;
+    const isIn = (row: number) => row >= from && row < to;
     removed.forEach((old, index) => {
       const fresh = added[index];
-      if (!fresh || old.text.length + fresh.text.length > MAX_LINE) return;
+      if (!fresh || !(isIn(first + index) || isIn(first + length + index))) return;
+      if (old.text.length + fresh.text.length > MAX_LINE) return;
       const ranges = rangesOf(words(old.text, fresh.text));
       if (ranges) [old.words, fresh.words] = [ranges.old, ranges.fresh];
     });
   }
+}
+
+function isChange(row: DiffRow | undefined): boolean {
+  return row?.mark === "-" || row?.mark === "+";
 }
 
 function runOf(rows: readonly DiffRow[], from: number, mark: DiffRow["mark"]): readonly DiffRow[] {

@@ -11,7 +11,16 @@ export {
   earlyTitle,
 } from "./call_lines.ts";
 export { checklistLine, liveTail } from "./call_lines.ts";
-export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
+export {
+  CONTEXT,
+  diffLines,
+  type DiffMarks,
+  diffText,
+  hunkTexts,
+  languageOf,
+  loadDiffMarks,
+  type StyledText,
+} from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, timeText, tokenFigures } from "./figures.ts";
 export { codeSpan, fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, isTooDense, MarkdownBlocks } from "./markdown.ts";

@@ -64,12 +64,14 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
       },
     });
     await using world = await makeWorld(mockConfig("${MODEL_URL}"));
+    const token = crypto.randomUUID();
     const lines = Array.from({ length: count }, (_, at) => {
       const image = at % JOBS.length === 0 ? {} : { image: "python:3.12" };
       return JSON.stringify({
         id: `t${at}`,
         prompt: `do task-n${at}`,
-        check: `grep -qx ${at} n${at}.txt`,
+        check: [`grep -qx ${at} n${at}.txt`, 'test -n "$API_TOKEN"'],
+        env: { API_TOKEN: token },
         ...image,
       });
     });
@@ -78,13 +80,13 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
     const more = ["-j", "2", "--container", "example/agent:1", "--", "--time-limit", "100"];
     const emitted = await world.run([...emit, ...more], { env: { MODEL_URL: ADDRESS } });
     assertEquals(emitted.code, 0, emitted.stderr);
-    assert(!emitted.stdout.includes(server.url));
+    for (const secret of [server.url, token]) assert(!emitted.stdout.includes(secret));
     const failures = new Map<string, number>();
     const cluster = new Cluster(emitted.stdout, {
       dir: `${world.dir}/../cluster`,
       cwd: world.dir,
       env: await image(world),
-      secrets: { "reasonix-keys/MODEL_URL": server.url },
+      secrets: { "reasonix-keys/MODEL_URL": server.url, "tasks-tasks/tasks.jsonl": lines.join("\n") },
       random,
       disturb(job, index) {
         const before = failures.get(`${job} ${index}`) ?? 0;

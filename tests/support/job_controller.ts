@@ -22,9 +22,14 @@ interface Variable {
   readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
 }
 
+interface SecretSource {
+  readonly secret: { readonly name: string };
+}
+
 interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name: string };
+  readonly projected?: { readonly sources: readonly [Pick<Volume, "configMap">, ...SecretSource[]] };
   readonly persistentVolumeClaim?: { readonly claimName: string };
 }
 
@@ -211,8 +216,19 @@ export class Cluster {
     return value;
   }
 
-  #directoryOf({ configMap, persistentVolumeClaim }: Volume): string {
-    const { dir } = this.#options;
+  #directoryOf({ name, configMap, projected, persistentVolumeClaim }: Volume): string {
+    const { dir, secrets } = this.#options;
+    if (projected) {
+      const [map, ...sources] = projected.sources;
+      const path = this.#directoryOf({ ...map, name });
+      const files = Object.entries(secrets).map(([key, text]) => [...key.split("/"), text] as const);
+      for (const [owner, file, text = ""] of files) {
+        if (sources.some(({ secret }) => secret.name === owner)) {
+          Deno.writeTextFileSync(`${path}/${file}`, text);
+        }
+      }
+      return path;
+    }
     if (persistentVolumeClaim) {
       const path = this.volume(persistentVolumeClaim.claimName);
       Deno.mkdirSync(path, { recursive: true });

@@ -1,6 +1,6 @@
 /** Attributes that spans and metrics share, by the conventions that docs/telemetry.md names. */
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
-import type { ModelRequest, ObservedSession } from "./operations.ts";
+import type { ObservedSession, OperationOf } from "./operations.ts";
 
 /** Settings of what is exported. */
 export interface ContentOptions {
@@ -30,8 +30,24 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   xai: "x_ai",
 };
 
+export type ModelRequest = OperationOf<"request" | "retry">;
+
+/** Milliseconds of a request or an attempt at it, and until its first chunk came. */
+export function timesOf(request: ModelRequest) {
+  const { kind, at, span, sent, first } = request;
+  return {
+    durationMs: Math.max(0, at - (kind === "retry" ? sent : span.from)),
+    firstChunkMs: first === undefined ? undefined : Math.max(0, first - sent),
+  };
+}
+
+/** Reports whether a call was executed: it was neither refused nor skipped. */
+export function isExecuted({ end }: OperationOf<"call">): boolean {
+  return end !== undefined && (end.outcome === "ok" || end.outcome === "error" || end.durationMs > 0);
+}
+
 /** The model of a request. */
-export function modelValues({ provider, model }: Pick<ModelRequest, "provider" | "model">): Values {
+export function modelValues({ provider, model }: ModelRequest): Values {
   return {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": PROVIDER_NAMES[provider] ?? provider,
@@ -40,9 +56,7 @@ export function modelValues({ provider, model }: Pick<ModelRequest, "provider" |
 }
 
 /** The server of a request, where it is that of its session. */
-export function serverValues(
-  { provider, session }: Pick<ModelRequest, "provider"> & { readonly session: ObservedSession },
-): Values {
+export function serverValues({ provider, session }: ModelRequest): Values {
   const server = provider === session.provider ? session.server : undefined;
   return { "server.address": server?.address, "server.port": server?.port };
 }

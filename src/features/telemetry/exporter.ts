@@ -2,7 +2,6 @@ import { parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import {
   createOtlpNetworkExportDelegate,
   ExporterMetrics,
-  type ExportResponse,
   getSharedConfigurationDefaults,
   type IExporterTransport,
   OTLPExporterBase,
@@ -36,7 +35,8 @@ import type { Config, EnvLookup } from "../../config/mod.ts";
 import { message, ReasonixError, type Text } from "../../core/mod.ts";
 import { networkFetch, retryAfter } from "../../provider/mod.ts";
 import type { BatchContext } from "../../run/mod.ts";
-import { defined } from "../../util/json.ts";
+import { defined, mapTexts } from "../../util/json.ts";
+import { lazy } from "../../util/lazy.ts";
 import { type Fetch, networkFailure, programFetch, RedirectError } from "../../util/network/fetch.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
@@ -100,12 +100,13 @@ export function openExporter({ settings, receivers, batch, onAttempt, ...given }
   ) => {
     const url = receivers.get(signal);
     if (!url) throw new Error(`There is no receiver of ${signal}`);
-    const transport = new Transport({
-      ...{ signal, url, headers: settings.headers, env, closing: closing.signal },
-      onAttempt: (attempt) => {
-        const { problem } = attempt;
-        onAttempt(typeof problem === "string" ? { ...attempt, problem: redact(problem) } : attempt);
-      },
+    const transport = transportTo(url, signal, {
+      ...{ headers: settings.headers, env, closing: closing.signal },
+      onAttempt: ({ problem, ...rest }) =>
+        onAttempt({
+          ...rest,
+          ...defined({ problem: typeof problem === "string" ? redact(problem) : problem }),
+        }),
     });
     const unused = { componentType: "", url: undefined, meterProvider: undefined };
     const metrics = new ExporterMetrics({
@@ -198,8 +199,6 @@ function resourceOf(batch: BatchContext | undefined, redact: (text: string) => s
 }
 
 interface TransportOptions {
-  readonly signal: string;
-  readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly env: EnvLookup;
   /** Aborted: nothing more is repeated. */
@@ -215,81 +214,66 @@ const MAX_BACKOFF_MS = 5000;
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 
 /** Sends what the SDK has written as requests to models are sent: proxies and redirects are those of them. */
-class Transport implements IExporterTransport {
-  readonly #options: TransportOptions;
-  readonly #headers: Headers;
-  readonly #gzip: boolean;
-  #fetch: Promise<Fetch> | undefined;
-
-  constructor(options: TransportOptions) {
-    const { signal, headers, env } = options;
-    this.#options = options;
-    const given = ["OTEL_EXPORTER_OTLP_HEADERS", variableOf(signal, "HEADERS", env)];
-    this.#headers = new Headers();
-    for (const values of [...given.map((name) => parseKeyPairsIntoRecord(env(name))), headers]) {
-      for (const [name, value] of Object.entries(values)) this.#headers.set(name, value);
-    }
-    this.#headers.set("content-type", "application/json");
-    this.#headers.set("user-agent", `reasonix/${VERSION}`);
-    this.#gzip = env(variableOf(signal, "COMPRESSION", env)) === "gzip";
-    if (this.#gzip) this.#headers.set("content-encoding", "gzip");
+function transportTo(
+  url: URL,
+  signal: string,
+  { headers, env, closing, onAttempt }: TransportOptions,
+): IExporterTransport {
+  const all = new Headers();
+  const given = ["OTEL_EXPORTER_OTLP_HEADERS", variableOf(signal, "HEADERS", env)];
+  for (const values of [...given.map((name) => parseKeyPairsIntoRecord(env(name))), headers]) {
+    for (const [name, value] of Object.entries(values)) all.set(name, value);
   }
+  all.set("content-type", "application/json");
+  all.set("user-agent", `reasonix/${VERSION}`);
+  const isCompressed = env(variableOf(signal, "COMPRESSION", env)) === "gzip";
+  if (isCompressed) all.set("content-encoding", "gzip");
 
-  async send(data: Uint8Array<ArrayBuffer>, timeoutMs: number): Promise<ExportResponse> {
-    const { signal, closing, onAttempt } = this.#options;
-    const body = this.#gzip ? await compressed(data) : data;
-    const late = AbortSignal.timeout(timeoutMs);
-    for (let backoff = BACKOFF_MS;; backoff = Math.min(backoff * 1.5, MAX_BACKOFF_MS)) {
-      const { problem, waitMs = backoff, isTemporary } = await this.#attempt(body, late);
-      const repeated = isTemporary === true && !late.aborted && !closing.aborted;
-      onAttempt({ signal, repeated, ...defined({ problem }) });
-      if (problem === undefined) return { status: "success" };
-      if (!repeated) return { status: "failure", error: new Error("The receiver did not get it") };
-      await unlessAborted(new Promise<void>((resolve) => void after(waitMs, resolve)), closing).catch(
-        () => {},
-      );
-    }
-  }
+  const connect = lazy(() => {
+    const variables = {
+      ca_file: variableOf(signal, "CERTIFICATE", env),
+      client_cert_file: variableOf(signal, "CLIENT_CERTIFICATE", env),
+      client_key_file: variableOf(signal, "CLIENT_KEY", env),
+    };
+    const files = mapTexts(variables, (name) => env(name) ?? "");
+    return networkFetch({ base_url: url.href, proxy: "", ...files, variables }, programFetch);
+  });
 
-  shutdown(): void {}
-
-  async #attempt(body: Uint8Array<ArrayBuffer>, signal: AbortSignal) {
+  const attempt = async (body: Uint8Array<ArrayBuffer>, late: AbortSignal) => {
     try {
-      const send: Fetch = await (this.#fetch ??= this.#connect());
-      const { status, ok, headers, body: answer } = await send(this.#options.url, {
-        ...{ method: "POST", headers: this.#headers, body, signal },
-      });
-      await answer?.cancel();
-      if (ok) return {};
-      const waitMs = retryAfter(headers, Date.now());
+      const send: Fetch = await connect();
+      const response = await send(url, { method: "POST", headers: all, body, signal: late });
+      await response.body?.cancel();
+      if (response.ok) return {};
+      const { status } = response;
+      const waitMs = retryAfter(response.headers, Date.now());
       return { problem: `HTTP ${status}`, waitMs, isTemporary: TEMPORARY.includes(status) };
     } catch (error) {
-      if (signal.aborted) return { problem: message`no answer` };
+      if (late.aborted) return { problem: message`no answer` };
       if (error instanceof ReasonixError) return { problem: error.texts.message };
       return {
         problem: networkFailure(error, "otlp").detail,
         isTemporary: !(error instanceof RedirectError),
       };
     }
-  }
+  };
 
-  async #connect(): Promise<Fetch> {
-    const { signal, url, env } = this.#options;
-    const variables = {
-      ca_file: variableOf(signal, "CERTIFICATE", env),
-      client_cert_file: variableOf(signal, "CLIENT_CERTIFICATE", env),
-      client_key_file: variableOf(signal, "CLIENT_KEY", env),
-    };
-    const { ca_file, client_cert_file, client_key_file } = variables;
-    return await networkFetch({
-      base_url: url.href,
-      proxy: "",
-      ca_file: env(ca_file) ?? "",
-      client_cert_file: env(client_cert_file) ?? "",
-      client_key_file: env(client_key_file) ?? "",
-      variables,
-    }, programFetch);
-  }
+  return {
+    async send(data: Uint8Array<ArrayBuffer>, timeoutMs) {
+      const body = isCompressed ? await compressed(data) : data;
+      const late = AbortSignal.timeout(timeoutMs);
+      for (let backoff = BACKOFF_MS;; backoff = Math.min(backoff * 1.5, MAX_BACKOFF_MS)) {
+        const { problem, waitMs = backoff, isTemporary } = await attempt(body, late);
+        const repeated = isTemporary === true && !late.aborted && !closing.aborted;
+        onAttempt({ signal, repeated, ...defined({ problem }) });
+        if (problem === undefined) return { status: "success" };
+        if (!repeated) return { status: "failure", error: new Error("The receiver did not get it") };
+        const waited = new Promise<void>((resolve) => void after(waitMs, resolve));
+        await unlessAborted(waited, closing).catch(() => {});
+      }
+    },
+    shutdown() {},
+  };
 }
 
 async function compressed(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {

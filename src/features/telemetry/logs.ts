@@ -2,9 +2,16 @@ import type { Logger } from "@opentelemetry/api";
 import { freshTokens } from "../../core/mod.ts";
 import { claudeToolName } from "../../tool/mod.ts";
 import { byteLength } from "../../util/bytes.ts";
-import { attributesOf, type ContentOptions, type Values } from "./conventions.ts";
+import {
+  attributesOf,
+  type ContentOptions,
+  isExecuted,
+  type ModelRequest,
+  timesOf,
+  type Values,
+} from "./conventions.ts";
 import { claudeDecision } from "./metrics.ts";
-import type { FailedAttempt, Operation, OperationSink, RequestEnd } from "./operations.ts";
+import type { Operation, OperationOf, OperationSink } from "./operations.ts";
 import { contextOf } from "./spans.ts";
 
 /** Characters of a prompt, of arguments and of an error. */
@@ -42,7 +49,7 @@ export function operationRecords(
   // Half a secret is no secret that can be redacted.
   const shown = (text: string) => content ? redact(text).slice(0, MAX_CONTENT).toWellFormed() : undefined;
   // A server can repeat the prompt in what it says about an error.
-  const errorValues = (request: RequestEnd | FailedAttempt): Values => {
+  const errorValues = (request: ModelRequest): Values => {
     const { error, problem = "", attempts } = request;
     const status = Number(error);
     return {
@@ -69,22 +76,22 @@ export function operationRecords(
         }
         break;
       case "call": {
-        const { start: { call }, tool, end, decision, error } = operation;
+        const { start: { call }, tool, end, error } = operation;
+        const decision = claudeDecision(operation);
         const named = {
           tool_name: names === "claude_code" ? claudeToolName(tool) : tool,
           tool_use_id: call.id,
         };
-        if (decision) emit(operation, "tool_decision", { ...named, ...claudeDecision(decision) });
-        if (!operation.executed || !end) break;
-        const { decision: type, source } = decision ? claudeDecision(decision) : {};
+        if (decision) emit(operation, "tool_decision", { ...named, ...decision });
+        if (!end || !isExecuted(operation)) break;
         emit(operation, "tool_result", {
           ...named,
           success: String(error === undefined),
           duration_ms: String(end.durationMs),
           error_type: error,
           error: error === undefined ? undefined : shown(end.content),
-          decision_type: type,
-          decision_source: source,
+          decision_type: decision?.decision,
+          decision_source: decision?.source,
           tool_input_size_bytes: String(byteLength(call.arguments)),
           tool_result_size_bytes: String(byteLength(end.content)),
           tool_input: shown(call.arguments),
@@ -97,19 +104,19 @@ export function operationRecords(
 /** Requests that agents have made are known by the name of the agent. */
 const QUERY_SOURCES: Readonly<Record<string, string>> = { main: "repl_main_thread", compaction: "compact" };
 
-function common(
-  { model, durationMs, purpose, session: { agent } }: RequestEnd | FailedAttempt,
-): Values {
+function common(request: ModelRequest): Values {
+  const { model, purpose, session: { agent } } = request;
   return {
     model,
-    duration_ms: Math.round(durationMs),
+    duration_ms: Math.round(timesOf(request).durationMs),
     query_source: QUERY_SOURCES[purpose] ?? (purpose === "agent" ? agent : undefined) ?? purpose,
     "agent.name": agent,
   };
 }
 
-function requestValues(request: RequestEnd): Values {
-  const { usage, cost, firstChunkMs } = request;
+function requestValues(request: OperationOf<"request">): Values {
+  const { usage, cost } = request;
+  const { firstChunkMs } = timesOf(request);
   return {
     ...common(request),
     input_tokens: usage && freshTokens(usage),

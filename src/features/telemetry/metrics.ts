@@ -5,11 +5,13 @@ import {
   agentName,
   attributesOf,
   type ContentOptions,
+  isExecuted,
   modelValues,
   serverValues,
+  timesOf,
   type Values,
 } from "./conventions.ts";
-import type { CallDecision, CallEnd, OperationSink, RequestEnd } from "./operations.ts";
+import type { OperationOf, OperationSink } from "./operations.ts";
 
 /** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
 export function operationMetrics(
@@ -61,8 +63,9 @@ function genAiMetrics(meter: Meter, safe: Safe): OperationSink {
   const decisions = counter("reasonix.decisions", "{decision}", "Decisions about calls.");
   const lines = counter("reasonix.lines", "{line}", "Lines that tools have added and removed.");
 
-  const request = (operation: RequestEnd) => {
-    const { usage, firstChunkMs, durationMs, error, session } = operation;
+  const request = (operation: OperationOf<"request">) => {
+    const { usage, error, session } = operation;
+    const { durationMs, firstChunkMs } = timesOf(operation);
     const target = { ...modelValues(operation), ...serverValues(operation) };
     duration.record(durationMs / 1000, safe({ ...target, "error.type": error }));
     if (firstChunkMs !== undefined) firstChunk.record(firstChunkMs / 1000, safe(target));
@@ -88,11 +91,11 @@ function genAiMetrics(meter: Meter, safe: Safe): OperationSink {
       case "retry":
         return retries.add(1, safe({ ...modelValues(operation), "error.type": operation.error }));
       case "call": {
-        const { end, executed, error } = operation;
+        const { end, error } = operation;
         if (!end) return;
         const named = { "gen_ai.tool.name": operation.tool, "gen_ai.agent.name": agent };
         const values = safe({ ...named, "gen_ai.tool.type": "function", "error.type": error });
-        if (executed) tool.record(end.durationMs / 1000, values);
+        if (isExecuted(operation)) tool.record(end.durationMs / 1000, values);
         results.add(1, safe({ ...named, "reasonix.tool.outcome": end.outcome }));
         for (const [type, count] of changedLines(operation)) lines.add(count, { "reasonix.change": type });
         return;
@@ -111,7 +114,7 @@ function genAiMetrics(meter: Meter, safe: Safe): OperationSink {
 }
 
 /** The lines that a call has added and removed, where there are any. */
-function changedLines({ end }: CallEnd): ["added" | "removed", number][] {
+function changedLines({ end }: OperationOf<"call">): ["added" | "removed", number][] {
   const written = end?.changes?.filter(isWritten) ?? [];
   return (["added", "removed"] as const).flatMap((type) => {
     const count = written.reduce((sum, each) => sum + each[type], 0);
@@ -155,7 +158,8 @@ function claudeCodeMetrics(meter: Meter, safe: Safe): OperationSink {
         return tokens.add(cache_write, { ...whose, type: "cacheCreation" });
       }
       case "call": {
-        const { tool, start, decision } = operation;
+        const { tool, start } = operation;
+        const decision = claudeDecision(operation);
         for (const [type, count] of changedLines(operation)) {
           lines.add(count, safe({ ...common, model: session.model, type }));
         }
@@ -165,7 +169,7 @@ function claudeCodeMetrics(meter: Meter, safe: Safe): OperationSink {
         return decisions.add(1, {
           ...common,
           tool_name: tool === "write_file" ? "Write" : "Edit",
-          ...claudeDecision(decision),
+          ...decision,
           language: languageOf(start.paths?.[0] ?? ""),
         });
       }
@@ -194,17 +198,27 @@ const PULL_REQUEST = {
 };
 
 /** Reports whether a call has made something, by its command line or by the name of the tool. */
-function makes(what: typeof COMMIT, { start, tool, end }: CallEnd): boolean {
+function makes(what: typeof COMMIT, { start, tool, end }: OperationOf<"call">): boolean {
   if (end?.outcome !== "ok" || (end.exitCode ?? 0) !== 0) return false;
   if (tool !== "bash") return what.tool.test(tool);
   const args = parseJson(start.call.arguments);
   return isRecord(args) && typeof args.command === "string" && what.command.test(args.command);
 }
 
-/** A decision in the words of Claude Code. */
-export function claudeDecision({ accepted, source }: CallDecision) {
+/**
+ * The decision about a call in the words of Claude Code; undefined where there was none. "config" are rules,
+ * modes and earlier answers.
+ */
+export function claudeDecision(call: OperationOf<"call">) {
+  const { approval, asked, end } = call;
+  if (!approval && !isExecuted(call) && end?.outcome !== "blocked") return undefined;
+  const accepted = approval ? approval.decision === "allow" : isExecuted(call);
   const user = accepted ? "user_temporary" : "user_reject";
-  return { decision: accepted ? "accept" : "reject", source: source === "user" ? user : source };
+  const by = approval?.source;
+  return {
+    decision: accepted ? "accept" : "reject",
+    source: by === "hook" ? by : by === "user" && asked ? user : "config",
+  };
 }
 
 const LANGUAGE_ENDINGS =

@@ -17,25 +17,20 @@ import {
   type ContentOptions,
   modelValues,
   serverValues,
+  timesOf,
   type Values,
 } from "./conventions.ts";
-import type {
-  CallEnd,
-  CompactionEnd,
-  Ended,
-  OperationSink,
-  RequestEnd,
-  SpanIds,
-  TurnEnd,
-} from "./operations.ts";
+import type { OperationOf, OperationSink, Span } from "./operations.ts";
 
 /** Gives the SDK the identifiers that were drawn when the span began. */
 export class DrawnIds implements IdGenerator {
-  next: SpanIds | undefined;
+  next: Span | undefined;
 
   generateTraceId = (): string => this.next?.trace ?? "";
   generateSpanId = (): string => this.next?.id ?? "";
 }
+
+type Spanned = "turn" | "request" | "call" | "compaction";
 
 /** A span; its kind is internal unless it has another one. */
 interface Described {
@@ -52,7 +47,7 @@ export function operationSpans(
   ids: DrawnIds,
   { content, redact }: ContentOptions,
 ): OperationSink {
-  const make = ({ span, session, error }: Ended, described: Described) => {
+  const make = ({ span, session, error }: OperationOf<Spanned>, described: Described) => {
     if (!span.sampled) return;
     const { name, kind = SpanKind.INTERNAL, values } = described;
     const attributes = attributesOf({
@@ -83,7 +78,7 @@ export function operationSpans(
 }
 
 /** A span as the parent of another one, or as that of a log record. */
-export function contextOf({ trace: traceId, id: spanId, sampled, state }: SpanIds): Context {
+export function contextOf({ trace: traceId, id: spanId, sampled, state }: Span): Context {
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
@@ -92,7 +87,7 @@ export function contextOf({ trace: traceId, id: spanId, sampled, state }: SpanId
   });
 }
 
-function turnSpan({ session, turn, prompts, end }: TurnEnd): Described {
+function turnSpan({ session, turn, prompts, end }: OperationOf<"turn">): Described {
   const agent = agentName(session);
   return {
     name: `invoke_agent ${agent}`,
@@ -118,8 +113,9 @@ function turnSpan({ session, turn, prompts, end }: TurnEnd): Described {
   };
 }
 
-function requestSpan(request: RequestEnd): Described {
-  const { model, usage, cost, reply, attempts, firstChunkMs } = request;
+function requestSpan(request: OperationOf<"request">): Described {
+  const { model, usage, cost, reply, attempts } = request;
+  const { firstChunkMs } = timesOf(request);
   return {
     name: `chat ${model}`,
     kind: SpanKind.CLIENT,
@@ -141,7 +137,7 @@ function requestSpan(request: RequestEnd): Described {
   };
 }
 
-function callSpan({ session, start: { call }, tool, end, approval }: CallEnd): Described {
+function callSpan({ session, start: { call }, tool, end, approval }: OperationOf<"call">): Described {
   return {
     name: `execute_tool ${tool}`,
     values: {
@@ -162,7 +158,7 @@ function callSpan({ session, start: { call }, tool, end, approval }: CallEnd): D
   };
 }
 
-function compactionSpan({ end }: CompactionEnd): Described {
+function compactionSpan({ end }: OperationOf<"compaction">): Described {
   return {
     name: "compaction",
     values: {

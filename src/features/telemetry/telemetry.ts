@@ -5,7 +5,7 @@ import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Attempt, Exporter } from "./exporter.ts";
-import { type ObservedSession, type Operation, Operations, type SpanIds } from "./operations.ts";
+import { type ObservedSession, type Operation, Operations, type Span } from "./operations.ts";
 
 /** The SDK takes 25 ms to load: that begins while the first reply comes. */
 const LOAD_AFTER_MS = 10;
@@ -24,7 +24,7 @@ class Telemetry implements RunTelemetry {
   readonly tracestate: string | undefined;
   readonly #options: AssemblyOptions;
   /** The span that the program was started in. */
-  readonly #inherited: SpanIds | undefined;
+  readonly #inherited: Span | undefined;
   readonly #operations = new Operations({
     sink: (operation) => this.#take(operation),
     isSampled: (trace) => isSampled(trace, this.#options.paths.env),
@@ -70,7 +70,7 @@ class Telemetry implements RunTelemetry {
    * doing. Undefined where it does nothing.
    */
   traceparent(session: string, callId?: string): string | undefined {
-    const span = this.#operations.spanOf(session, callId);
+    const span = this.#operations.get(session)?.spanOf(callId);
     return span && `00-${span.trace}-${span.id}-${span.sampled ? "01" : "00"}`;
   }
 
@@ -82,8 +82,9 @@ class Telemetry implements RunTelemetry {
   }
 
   #observe(session: string, event: Event): void {
-    if (event.type === "context.prefix" && event.provider !== undefined) {
-      this.#operations.change(session, this.#modelOf(event.provider, event.model));
+    const open = this.#operations.get(session);
+    if (open && event.type === "context.prefix" && event.provider !== undefined) {
+      open.session = { ...open.session, ...this.#modelOf(event.provider, event.model) };
     }
     try {
       this.#operations.take(session, event, now());
@@ -168,7 +169,7 @@ const STATE_MEMBER = /^[a-z\d][a-z\d_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{
 const MAX_STATE_MEMBERS = 32;
 
 /** Reads the span that the environment names (W3C Trace Context); undefined where it names none. */
-function inheritedSpan(env: EnvLookup): SpanIds | undefined {
+function inheritedSpan(env: EnvLookup): Span | undefined {
   const [, version, trace, id, flags = "", more] = TRACEPARENT.exec(env("TRACEPARENT") ?? "") ?? [];
   // Only later versions may have more fields.
   if (trace === undefined || id === undefined || (version === "00" && more !== undefined)) return undefined;
@@ -177,7 +178,7 @@ function inheritedSpan(env: EnvLookup): SpanIds | undefined {
   const state = isValid && members.length > 0 ? members.join(",") : undefined;
   const decidesItself = /^(?:always|traceidratio)/.test(env("OTEL_TRACES_SAMPLER") ?? "");
   const sampled = decidesItself ? isSampled(trace, env) : (Number.parseInt(flags, 16) & 1) === 1;
-  return { trace, id, sampled, ...defined({ state }) };
+  return { trace, id, sampled, ...defined({ state }), from: 0, until: 0 };
 }
 
 const SIGNALS: readonly string[] = ["traces", "metrics", "logs"];

@@ -22,11 +22,20 @@ const PAGE_UP = "\x1b[5~";
 const PAGE_DOWN = "\x1b[6~";
 const TAB = "\t";
 
+/** Keys that page away from where a panel begins and back; a page that it does not have changes nothing. */
+const [FROM_END, FROM_TOP] = [[PAGE_UP, PAGE_DOWN], [PAGE_DOWN, PAGE_UP]] as const;
+
+interface Panel {
+  readonly name: string;
+  readonly part: Part;
+  readonly keys: readonly [away: string, back: string];
+}
+
 /** The panels in the order of Tab, from the composer on, and where each is; titles and the rows below not. */
-const PANELS: readonly { readonly name: string; readonly part: Part }[] = [
-  { name: "chat", part: { rows: [1, 30], columns: [0, 50] } },
-  { name: "files", part: { rows: [1, 30], columns: [60, 120] } },
-  { name: "log", part: { rows: [1, 30], columns: [60, 120] } },
+const PANELS: readonly Panel[] = [
+  { name: "chat", part: { rows: [1, 30], columns: [0, 50] }, keys: FROM_END },
+  { name: "files", part: { rows: [1, 30], columns: [60, 120] }, keys: FROM_TOP },
+  { name: "log", part: { rows: [1, 30], columns: [60, 120] }, keys: FROM_END },
 ];
 
 interface PanelTimes {
@@ -183,11 +192,11 @@ interface Key {
 /** Goes from the composer to each panel with Tab, and pages there; ends in the composer. */
 async function paged(pty: Pty): Promise<readonly Key[]> {
   const keys: Key[] = [];
-  for (const { name, part } of PANELS) {
+  for (const { name, part, keys: [away, back] } of PANELS) {
     pty.send(TAB);
     await wait(KEY_MS);
     for (let count = 0; count < KEYS; count++) {
-      keys.push({ name, part, time: pty.send(count % 4 < 2 ? PAGE_UP : PAGE_DOWN) });
+      keys.push({ name, part, time: pty.send(count % 4 < 2 ? away : back) });
       await wait(KEY_MS);
     }
   }

@@ -1,8 +1,6 @@
 /**
- * A client for the official conformance suite, which starts it once for each scenario: the MCP client of the
+ * A client for the official conformance suite, which wants one for each scenario: the MCP client of the
  * program itself, with a person who agrees to every sign-in.
- *
- * Arguments: the address of the server. Environment: MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_CONTEXT.
  */
 import {
   loadHttpAccess,
@@ -14,7 +12,7 @@ import {
   serverSpecs,
 } from "../../../src/mcp/mod.ts";
 import { pluginEntry } from "../../support/config_entries.ts";
-import { removeTree } from "../../support/remove_tree.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
 
 /** The address that the suite expects as the identifier of a client that describes itself in a document. */
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
@@ -29,11 +27,23 @@ const CALLS: Readonly<Record<string, readonly [tool: string, args: Record<string
 /** Sign-ins of one run: the first, and one for missing scopes. */
 const MOST_SIGN_INS = 3;
 
-const home = await Deno.makeTempDir({ prefix: "reasonix-conformance-" });
+/** What the suite tells a client. */
+interface Scenario {
+  readonly name: string;
+  /** The address of the server. */
+  readonly url: string;
+  /** Values for the client, such as its identifier. */
+  readonly context: Readonly<Record<string, string>>;
+}
 
-function specOf(url: string, scenario: string): McpServerSpec {
-  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as Record<string, string>;
-  const { client_id = scenario === "auth/basic-cimd" ? DOCUMENT : "", client_secret } = context;
+/** The files of a client and what it knows of itself. */
+interface Client {
+  readonly home: string;
+  readonly secret: (name: string) => string | undefined;
+}
+
+function specOf({ url, name, context }: Scenario, home: string): McpServerSpec {
+  const { client_id = name === "auth/basic-cimd" ? DOCUMENT : "", client_secret } = context;
   const oauth = {
     client_id,
     client_secret_env: client_secret === undefined ? "" : "SECRET",
@@ -45,11 +55,6 @@ function specOf(url: string, scenario: string): McpServerSpec {
   if (!spec) throw new Error("no server");
   return spec;
 }
-
-const secret = (name: string) => {
-  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as Record<string, string>;
-  return name === "SECRET" ? context.client_secret : undefined;
-};
 
 /** Follows redirects like a browser, up to the page of the program. */
 async function visit(address: URL): Promise<void> {
@@ -68,14 +73,20 @@ const elicit: NonNullable<McpQuestions["elicit"]> = (_server, params) => {
   return Promise.resolve({ action: "accept", content });
 };
 
-async function signIn(spec: McpServerSpec): Promise<void> {
+async function signIn(spec: McpServerSpec, { home, secret }: Client): Promise<void> {
   const { signIn } = await loadSignIn();
   await signIn(spec, { home, secret, visit, signal: AbortSignal.timeout(20_000), limitMs: 10_000 });
 }
 
-async function main(): Promise<void> {
-  const scenario = Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? "";
-  const spec = specOf(Deno.args[0] ?? "", scenario);
+/** Does what a scenario requires of a client, which has nothing of the clients before it. */
+export async function runClient(scenario: Scenario): Promise<void> {
+  await using temp = await makeTempDir();
+  const home = temp.path;
+  const client = {
+    home,
+    secret: (name: string) => name === "SECRET" ? scenario.context.client_secret : undefined,
+  };
+  const spec = specOf(scenario, home);
   const { McpServers } = await loadMcp();
   const spawn = { guard: undefined, environment: () => Promise.resolve({}) };
   const servers = new McpServers({
@@ -85,24 +96,23 @@ async function main(): Promise<void> {
     indexAboveTokens: 0,
     spawn,
     questions: { roots: () => [], elicit },
-    connection: async () => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
+    connection: async () => (await loadHttpAccess()).httpAccess(spec, { ...client, spawn }),
     onChange: () => {},
   });
   try {
-    await use(servers.named("suite"), scenario);
+    await use(servers.named("suite"), scenario.name, client);
   } finally {
     await servers.close();
-    await removeTree(home);
   }
 }
 
-async function use(server: McpServer, scenario: string): Promise<void> {
+async function use(server: McpServer, scenario: string, client: Client): Promise<void> {
   const { spec } = server;
   await server.start();
   let signIns = 0;
   if (server.status.state === "needs-auth") {
     signIns += 1;
-    await signIn(spec);
+    await signIn(spec, client);
     await server.restart();
   }
   if (server.status.state !== "ready") throw new Error(server.status.detail ?? server.status.state);
@@ -120,10 +130,8 @@ async function use(server: McpServer, scenario: string): Promise<void> {
       // Rights that the first sign-in did not bring.
       const remedy = error instanceof Error && "remedy" in error ? String(error.remedy) : "";
       if (!remedy.startsWith("reasonix mcp login") || ++signIns > MOST_SIGN_INS) throw error;
-      await signIn(spec);
+      await signIn(spec, client);
       await server.restart();
     }
   }
 }
-
-await main();

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { runClient } from "./client.ts";
 
 /** Scenarios of every run. */
 const APPLICABLE = [
@@ -43,33 +44,22 @@ interface Check {
   readonly details?: { readonly slightlyLate?: boolean; readonly veryLate?: boolean };
 }
 
-const here = (file: string) => new URL(file, import.meta.url).pathname;
-
-/** Runs a program with the sources; returns what it says. */
-async function run(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--no-check", ...args],
-    env: { NO_COLOR: "1", ...env },
-    stdin: "null",
-  }).output();
-  return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-}
+const OFFICIAL_SUITE = new URL("official_suite.ts", import.meta.url).pathname;
 
 /**
- * Starts clients for the suite, which wants one for each scenario, all of them at once: here they take
- * turns.
+ * Answers with what a client prints. The suite wants one for each scenario, all of them at once: here they
+ * take turns in this process.
  */
 function startClients() {
   let turn: Promise<unknown> = Promise.resolve();
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
-    const [scenario = "", server = ""] = ["scenario", "server"].map((name) =>
-      request.headers.get(name) ?? ""
-    );
-    if (NOT_APPLICABLE.includes(scenario)) return new Response("");
-    const env = { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: await request.text() || "{}" };
-    const done = turn.then(() => run([here("client.ts"), server], env));
-    turn = done;
-    return new Response(await done);
+    const [name = "", url = ""] = ["scenario", "server"].map((header) => request.headers.get(header) ?? "");
+    if (NOT_APPLICABLE.includes(name)) return new Response("");
+    const context = JSON.parse(await request.text() || "{}");
+    const done = turn.then(() => runClient({ name, url, context }));
+    const printed = done.then(() => "", (error) => Deno.inspect(error));
+    turn = printed;
+    return new Response(await printed);
   });
 }
 
@@ -83,7 +73,12 @@ async function runSuite(directory: string): Promise<string> {
       --header "server: $1" --data-raw "$MCP_CONFORMANCE_CONTEXT" http://127.0.0.1:${clients.addr.port}\n`,
   );
   const words = ["client", "--command", `sh ${script}`, "--suite", "all", "--timeout", "240000"];
-  return await run([here("official_suite.ts"), ...words, "-o", directory]);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", "--no-check", OFFICIAL_SUITE, ...words, "-o", directory],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
 
 /** Findings in one scenario; those of a group are in its directory, and a time follows their names. */

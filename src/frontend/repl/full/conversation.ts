@@ -1,24 +1,20 @@
 import type { Event } from "../../../core/mod.ts";
 import type { LayoutDeps } from "../chat_layout.ts";
-import type { TranscriptTexts } from "../chat_texts.ts";
-import { textLines } from "../overlay/expand.ts";
+import { itemText, StyledLines } from "../overlay/styled_lines.ts";
 import { emphasised, matches } from "../overlay/search.ts";
-import { rowsOfLine, withoutStyles } from "../screen/line.ts";
+import { withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { isApart, type PieceKind, type PrintedPiece } from "../transcript/printed.ts";
 import type { ConversationRecord } from "../transcript/record.ts";
-import { Transcript } from "../transcript/transcript.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { userText } from "../../../util/user_text.ts";
 import { type DiffMarks, grouped, type Palette } from "../../../view/mod.ts";
 import type { PanelView } from "./panel_view.ts";
 
-interface ConversationDeps extends Pick<LayoutDeps, "record" | "transcript" | "changed" | "failed"> {
+interface ConversationDeps extends Pick<LayoutDeps, "record" | "transcript"> {
   readonly palette: Palette;
-  readonly texts: () => TranscriptTexts;
   readonly panelTexts: () => Pick<Texts["full"], "panels" | "newLines" | "follow">;
   readonly marks: () => DiffMarks | undefined;
-  readonly links: boolean;
   /** Thoughts are open at first. */
   readonly showsReasoning: () => boolean;
 }
@@ -43,10 +39,12 @@ interface Anchor {
 }
 
 interface Row {
-  readonly text: string;
   readonly piece: PrintedPiece;
   /** Characters of the block before it. */
   readonly offset: number;
+  readonly text: () => string;
+  /** The text, with styles only where they are there anyway. */
+  readonly plain: string;
 }
 
 interface LaidBlock {
@@ -72,8 +70,6 @@ const IN_REPLY = 40;
  */
 export class ConversationPanel implements PanelView {
   readonly #deps: ConversationDeps;
-  readonly #replay: Transcript;
-  #replayed: PrintedPiece[] = [];
   /** The blocks of the session that is shown. */
   #all: ConversationRecord["blocks"] = [];
   readonly #blocks = new Map<number, LaidBlock>();
@@ -91,15 +87,6 @@ export class ConversationPanel implements PanelView {
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
-    this.#replay = new Transcript({
-      ...deps,
-      print() {},
-      collect: (piece) => this.#replayed.push(piece),
-      eager: () => true,
-      loaded: () => deps.transcript.renderer,
-      columns: () => this.#size.columns,
-      still: () => true,
-    });
   }
 
   title(): string {
@@ -135,9 +122,9 @@ export class ConversationPanel implements PanelView {
     for (; lines.length < rows && at.block < this.#all.length; at = { block: at.block + 1, row: 0 }) {
       const { rows: all } = this.#laid(at.block);
       if (at.block === cursor.block) this.#caret = lines.length + cursor.row - at.row;
-      const marks = matches(all.map(({ text }) => text), this.#query);
+      const marks = this.#matches(all);
       for (let row = at.row; row < all.length && lines.length < rows; row++) {
-        lines.push(emphasised(all[row]?.text ?? "", marks.get(row) ?? []));
+        lines.push(emphasised(all[row]?.text() ?? "", marks.get(row) ?? []));
       }
     }
     this.#evict(top.block, at.block);
@@ -171,7 +158,7 @@ export class ConversationPanel implements PanelView {
     for (let step = 0; step <= this.#all.length; step++) {
       const block = (cursor.block + direction * step + this.#all.length * 2) % this.#all.length;
       if (!this.#mayHave(block, text)) continue;
-      const marks = matches(this.#laid(block).rows.map(({ text }) => text), text);
+      const marks = this.#matches(this.#laid(block).rows);
       const rows = [...marks.keys()].sort((a, b) => direction * (a - b));
       const isBehind = (row: number) => direction * (row - cursor.row) > (isNext ? 0 : -1);
       const row = step === 0 ? rows.find(isBehind) : rows[0];
@@ -182,6 +169,10 @@ export class ConversationPanel implements PanelView {
       this.#evict(block, block);
     }
     return false;
+  }
+
+  #matches(rows: readonly Row[]): ReturnType<typeof matches> {
+    return this.#query === "" ? new Map() : matches(rows.map(({ plain }) => plain), this.#query);
   }
 
   copied(): string | undefined {
@@ -220,9 +211,10 @@ export class ConversationPanel implements PanelView {
 
   /** The rows of a block; only those in view are laid out. */
   #laid(index: number): LaidBlock {
+    const { record, transcript } = this.#deps;
     const style = this.#style;
     const known = this.#blocks.get(index);
-    const { pieces, before } = known ?? this.#piecesOf(index);
+    const { pieces, before } = known ?? record.pieces(index, transcript);
     const block = known?.style === style ? known : { pieces, before, style, rows: [], laid: 0 };
     for (const piece of pieces.slice(block.laid)) this.#append(block, piece);
     block.laid = pieces.length;
@@ -238,15 +230,14 @@ export class ConversationPanel implements PanelView {
     // It is laid out again until everything is loaded.
     if (!piece.isReady()) block.style = "";
     const isGap = isApart(block.rows.at(-1)?.piece.kind ?? block.before, piece);
-    const { palette, texts } = this.#deps;
-    const lines = piece.item && this.#isOpen(piece)
-      ? textLines(piece.item, { palette, marks: this.#marks, texts: texts() })
-      : [];
-    const opened = lines.flatMap((line) => rowsOfLine(line, Math.max(1, columns - 2))).map((row) =>
-      `  ${row}`
-    );
-    for (const text of [...(isGap ? [""] : []), ...rows, ...opened]) {
-      block.rows.push({ text, piece, offset: endOf(block.rows.at(-1)) });
+    const add = (plain: string, text = () => plain) =>
+      block.rows.push({ piece, offset: endOf(block.rows.at(-1)), text, plain });
+    for (const row of isGap ? ["", ...rows] : rows) add(row);
+    if (!piece.item || !this.#isOpen(piece)) return;
+    const style = { palette: this.#deps.palette, marks: this.#marks };
+    const opened = new StyledLines([itemText(piece.item, style)]).rows(Math.max(1, columns - 2));
+    for (const [at, plain] of opened.plain().entries()) {
+      add(`  ${plain}`, () => `  ${opened.slice(at, at + 1)[0] ?? ""}`);
     }
   }
 
@@ -255,32 +246,6 @@ export class ConversationPanel implements PanelView {
     for (const index of [...this.#blocks.keys()]) {
       if (this.kept.rows <= KEPT_ROWS) return;
       if (index < first || index > last) this.#blocks.delete(index);
-    }
-  }
-
-  #piecesOf(index: number): Pick<LaidBlock, "pieces" | "before"> {
-    const { from = 0, pieces = [], context } = this.#all[index] ?? {};
-    const events = this.#eventsOf(index);
-    if (!events || !context) return { pieces, before: context?.last };
-    this.#replayed = [];
-    this.#replay.replay(events, context, !this.#all[index]?.nodes);
-    const isOf = ({ source: { event } }: PrintedPiece) => (event?.seq ?? 0) >= from;
-    const before = this.#replayed.findLast((piece) => !isOf(piece))?.kind ?? context.last;
-    return { pieces: this.#replayed.filter(isOf), before };
-  }
-
-  /** The events of a block that has no pieces. */
-  #eventsOf(index: number): readonly Event[] | undefined {
-    const { record: { session }, failed } = this.#deps;
-    const [{ from = 0, nodes, pieces } = {}, next] = this.#all.slice(index, index + 2);
-    if (pieces) return undefined;
-    try {
-      if (!nodes) return session?.eventsAfter(from - 1, next && next.from - 1);
-      // As a resumed session shows them.
-      return session?.state.events.read(nodes)
-        .filter(({ type }) => type !== "checkpoint" && type !== "todo.update");
-    } catch (error) {
-      return void failed(error);
     }
   }
 
@@ -364,11 +329,13 @@ export class ConversationPanel implements PanelView {
     return this.#toggled.has(keyOf(piece)) !== isOpen;
   }
 
-  /** Reports whether a block may have a text: of one that has to be read, its words are in the events. */
+  /** Reports whether a block may have a text: where it is only stored, its words are in the events. */
   #mayHave(index: number, text: string): boolean {
-    const events = this.#eventsOf(index);
+    const { record } = this.#deps;
+    const events = record.events(index);
     const all = JSON.stringify(events ?? []).toLowerCase();
-    return !events || (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).every((word) => all.includes(word));
+    return !events || (record.blocks[index]?.pieces.length ?? 0) > 0 ||
+      (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).every((word) => all.includes(word));
   }
 }
 
@@ -378,7 +345,7 @@ function isBefore(a: Position, b: Position): boolean {
 
 /** Characters up to the end of a row, at least one. Blanks depend on the width. */
 function endOf(row: Row | undefined): number {
-  return row ? row.offset + Math.max(1, withoutStyles(row.text).replace(/\s/g, "").length) : 0;
+  return row ? row.offset + Math.max(1, withoutStyles(row.plain).replace(/\s/g, "").length) : 0;
 }
 
 /** The name of the item of a piece, whenever it is laid out. */

@@ -2,10 +2,10 @@ import { nameUnseen } from "../../../util/exact_text.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { after } from "../../../util/timer.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import { lineFigures } from "../../../view/mod.ts";
+import { lineFigures, type StyledText } from "../../../view/mod.ts";
 import type { SessionFile } from "../../session/rows.ts";
-import { fileLines, textLines } from "../overlay/expand.ts";
-import { rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
+import { fileText, itemText, plainText, StyledLines } from "../overlay/styled_lines.ts";
+import { rowsOfLine, safeLine } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { ListPanel } from "./list_panel.ts";
 import { isChanged } from "../../session/session_log.ts";
@@ -15,7 +15,7 @@ interface FileLines {
   readonly path: string;
   /** Another one for other lines. */
   readonly stamp: string;
-  lines?: readonly string[] | undefined;
+  lines?: StyledLines | undefined;
 }
 
 /** Below this height the list has the panel alone. */
@@ -50,7 +50,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
     return line.replace(/^.*?(?= {2})/, this.deps.palette.dim);
   }
 
-  protected linesOf(file: SessionFile): readonly string[] | undefined {
+  protected linesOf(file: SessionFile): StyledLines | undefined {
     const { path, seq } = file;
     const { assembly, marks, changed, palette, problem } = this.deps;
     const isDiff = isChanged(file) && !this.#showsContent;
@@ -60,41 +60,38 @@ export class FilesPanel extends ListPanel<SessionFile> {
     const read: FileLines = this.#read = { path, stamp, lines };
     this.#cancel();
     this.#cancel = after(REST_MS, async () => {
-      read.lines = await Promise.try(() => isDiff ? this.#diffs(file) : this.#content(path)).catch((error) =>
-        problem(error).split("\n").map((line) => palette.warning(oneLine(line, MAX_LINE)))
-      );
+      const texts = await Promise.try(() => isDiff ? this.#diffs(file) : this.#content(path)).catch((
+        error,
+      ) => [
+        plainText(problem(error).split("\n").map((line) => oneLine(line, MAX_LINE)), palette.warning),
+      ]);
+      read.lines = new StyledLines(texts);
       changed();
     });
     return lines;
   }
 
-  #diffs(file: SessionFile): readonly string[] {
-    const { log, palette, texts } = this.deps;
+  #diffs(file: SessionFile): StyledText[] {
+    const { log, palette, marks, texts } = this.deps;
     return log.diffsOf(file).flatMap(({ change, diff, ...figures }) => [
-      palette.dim(`${texts().full.changes[change]} ${lineFigures(figures)}`),
-      ...textLines({ kind: "diff", title: file.path, text: diff }, this.#style),
+      plainText([`${texts().full.changes[change]} ${lineFigures(figures)}`], palette.dim),
+      itemText({ kind: "diff", title: file.path, text: diff }, { palette, marks: marks() }),
     ]);
   }
 
-  get #style(): Parameters<typeof textLines>[1] {
-    const { palette, marks, texts } = this.deps;
-    return { palette, marks: marks(), texts: texts().rows };
-  }
-
   /** The content of a file as far as the session may read it. */
-  async #content(path: string): Promise<readonly string[]> {
-    const { palette, texts } = this.deps;
+  async #content(path: string): Promise<StyledText[]> {
+    const { palette, marks, texts } = this.deps;
     const assembly = this.deps.assembly();
     if (!assembly) return [];
     const { loadWorkspaceFile } = await import("../../../reports/mod.ts");
     const { workspaceFile } = await loadWorkspaceFile();
     const file = await workspaceFile(assembly, path);
-    if (file.kind === "image") return [palette.dim(file.mime)];
-    const more = file.truncated ? [palette.dim(texts().details.truncated)] : [];
-    if (file.kind === "directory") {
-      return [...file.entries.map(({ name }) => oneLine(name, MAX_LINE)), ...more];
-    }
-    return [...fileLines(path, file.text, this.#style), ...more];
+    if (file.kind === "image") return [plainText([file.mime], palette.dim)];
+    const shown = file.kind === "file"
+      ? fileText(path, file.text, { palette, marks: marks() })
+      : plainText(file.entries.map(({ name }) => oneLine(name, MAX_LINE)));
+    return [shown, plainText(file.truncated ? [texts().details.truncated] : [], palette.dim)];
   }
 
   override frame(columns: number, rows: number): Frame {
@@ -110,18 +107,17 @@ export class FilesPanel extends ListPanel<SessionFile> {
     const most = (assembly()?.loaded.config.tui.max_diff_lines || Infinity) + 1;
     const space = Math.min(rows, most) - 1;
     if (space < 2) return [];
-    const lines = this.linesOf(file) ?? [dim(texts().details.loading)];
+    const lines = this.linesOf(file) ?? new StyledLines([plainText([texts().details.loading], dim)]);
     const shown: string[] = [];
-    for (const line of lines) {
-      if (shown.length > space) break;
-      shown.push(...rowsOfLine(line, columns));
+    for (let at = 0; at < lines.length && shown.length <= space; at++) {
+      shown.push(...rowsOfLine(lines.line(at), columns));
     }
     if (shown.length > space) shown.splice(space - 1, Infinity, dim(fitDisplay(texts().full.more, columns)));
     return [dim("─".repeat(columns)), ...shown.map((line) => safeLine(line, columns))];
   }
 
   protected copyOf(file: SessionFile): string {
-    return this.isOpen ? (this.linesOf(file) ?? []).map(withoutStyles).join("\n") : file.path;
+    return this.isOpen ? this.linesOf(file)?.text ?? "" : file.path;
   }
 
   override key(key: string): boolean {

@@ -5,7 +5,8 @@ import type { DiffMarks, Palette } from "../../../view/mod.ts";
 import type { ChatTexts } from "../chat_texts.ts";
 import { ScrollText } from "../overlay/panel.ts";
 import { emphasised, occurrences } from "../overlay/search.ts";
-import { rowsOfLine, safeLine } from "../screen/line.ts";
+import type { StyledLines } from "../overlay/styled_lines.ts";
+import { safeLine } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import type { SessionLog } from "../../session/session_log.ts";
 import type { PanelView } from "./panel_view.ts";
@@ -44,7 +45,7 @@ export abstract class ListPanel<E> implements PanelView {
   #query = "";
   /** The current entry in full, and its lines, once they are read. */
   #open: ScrollText | undefined;
-  #lines: readonly string[] | undefined;
+  #lines: StyledLines | undefined;
 
   constructor(deps: PanelDeps) {
     this.deps = deps;
@@ -57,12 +58,17 @@ export abstract class ListPanel<E> implements PanelView {
   /** An entry in one safe line without styles, which is also searched. */
   protected abstract textOf(entry: E): string;
   protected abstract colored(entry: E, row: string): string;
-  /** The whole entry in lines with styles, the same array until they change; undefined: not read yet. */
-  protected abstract linesOf(entry: E): readonly string[] | undefined;
+  /** The whole entry, the same lines until they change; undefined: not read yet. */
+  protected abstract linesOf(entry: E): StyledLines | undefined;
   protected abstract copyOf(entry: E): string;
   /** Hints for the keys of the panel that others have not. */
   protected abstract readonly ownHints: readonly string[];
   abstract title(): string;
+
+  /** The current entry is the newest one, whichever that is. */
+  protected get follows(): boolean {
+    return this.#key === undefined;
+  }
 
   /** The current entry is shown in full. */
   protected get isOpen(): boolean {
@@ -99,7 +105,7 @@ export abstract class ListPanel<E> implements PanelView {
     const steps = { up: -1, down: 1, pageUp: -page, pageDown: page, home: -Infinity, end: Infinity };
     const step = (steps as Readonly<Record<string, number>>)[key];
     if (key === "enter" || (key === "escape" && this.#open)) {
-      const rows = (columns: number) => this.#lines?.flatMap((line) => rowsOfLine(line, columns)) ?? [];
+      const rows = (columns: number) => this.#lines?.rows(columns) ?? [];
       this.#open = this.#open || !this.current ? undefined : new ScrollText(rows);
       this.#lines = undefined;
       this.#go(at);

@@ -1,7 +1,7 @@
 import { oneLine } from "../../../util/terminal_text.ts";
-import { callLine } from "../../../view/mod.ts";
+import { callLine, grouped } from "../../../view/mod.ts";
 import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
-import { textLines } from "../overlay/expand.ts";
+import { itemText, plainText, StyledLines } from "../overlay/styled_lines.ts";
 import { ListPanel } from "./list_panel.ts";
 
 const SOURCES = ["all", ...LOG_SOURCES] as const;
@@ -18,8 +18,10 @@ export class LogPanel extends ListPanel<LogRow> {
   #source: (typeof SOURCES)[number] = "all";
   #level: (typeof LEVELS)[number] = "info";
   #found: { readonly version: number; readonly rows: readonly LogRow[] } | undefined;
+  /** Number of the last event whose entry was shown before the end was left. */
+  #seen = Infinity;
   /** The entry that was read last. */
-  #read: { readonly of: readonly unknown[]; readonly lines: readonly string[] } | undefined;
+  #read: { readonly of: readonly unknown[]; readonly lines: StyledLines } | undefined;
 
   protected entries(): readonly LogRow[] {
     const { rows, version } = this.deps.log;
@@ -52,20 +54,20 @@ export class LogPanel extends ListPanel<LogRow> {
     return dim(line.slice(0, 8)) + color(line.slice(8));
   }
 
-  protected linesOf(row: LogRow): readonly string[] {
+  protected linesOf(row: LogRow): StyledLines {
     const marks = this.deps.marks();
     const of = [row, marks];
     if (this.#read?.of.every((part, at) => part === of[at])) return this.#read.lines;
     const { palette, log, texts } = this.deps;
-    const style = { palette, marks, texts: texts().rows };
+    const style = { palette, marks };
     const whole = log.whole(row);
     const [text, title] = [logText(whole), row.kind === "call" ? row.title : ""];
     const diffs = whole.kind === "call" ? whole.end?.changes?.flatMap(({ diff }) => diff ?? []) ?? [] : [];
-    const lines = [
-      ...textLines({ kind: "output", title, text: text.slice(0, MAX_SHOWN) }, style),
-      ...(text.length > MAX_SHOWN ? [palette.dim(texts().details.truncated)] : []),
-      ...diffs.flatMap((diff) => ["", ...textLines({ kind: "diff", title: "", text: diff }, style)]),
-    ];
+    const lines = new StyledLines([
+      itemText({ kind: "output", title, text: text.slice(0, MAX_SHOWN) }, style),
+      plainText(text.length > MAX_SHOWN ? [texts().details.truncated] : [], palette.dim),
+      ...diffs.flatMap((diff) => [plainText([""]), itemText({ kind: "diff", title: "", text: diff }, style)]),
+    ]);
     this.#read = { of, lines };
     return lines;
   }
@@ -84,17 +86,27 @@ export class LogPanel extends ListPanel<LogRow> {
 
   title(): string {
     const { details, full } = this.deps.texts();
+    const count = this.#newEntries();
     return [
       details.log,
       ...(this.#source === "all" ? [] : [details.kinds[this.#source]]),
       ...(this.#level === "info" ? [] : [full.levels[this.#level]]),
       details.count(this.entries().length),
+      ...(count > 0 ? [full.newEntries(grouped(count))] : []),
     ].join(" · ");
   }
 
+  /** Counts the entries that came while the end was not followed. */
+  #newEntries(): number {
+    const rows = this.entries();
+    const seq = (row: LogRow | undefined) => Number.parseInt(row?.key ?? "");
+    if (this.follows) this.#seen = seq(rows.at(-1)) || 0;
+    return rows.length - 1 - rows.findLastIndex((row) => !(seq(row) > this.#seen));
+  }
+
   protected get ownHints(): readonly string[] {
-    const { entryKeys: keys } = this.deps.texts().full;
-    return this.isOpen ? [] : [keys.level, keys.source];
+    const { entryKeys: keys, follow } = this.deps.texts().full;
+    return this.isOpen ? [] : [keys.level, keys.source, ...(this.follows ? [] : [follow])];
   }
 }
 

@@ -4,15 +4,9 @@ import type { InputEvent } from "../terminal/terminal.ts";
 import type { CollapsedItem } from "../transcript/printed.ts";
 import { rowsOfLine, withoutStyles } from "../screen/line.ts";
 import { emphasised, occurrences, typed } from "./search.ts";
+import { itemText, StyledLines, type TextStyle } from "./styled_lines.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
-import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../view/mod.ts";
-
-interface TextStyle {
-  readonly palette: Palette;
-  readonly marks?: DiffMarks | undefined;
-  readonly texts: Pick<TranscriptTexts, "moreLines">;
-}
+import { oneLine } from "../../../util/terminal_text.ts";
 
 interface ExpandOptions extends TextStyle {
   readonly texts: TranscriptTexts;
@@ -30,7 +24,7 @@ export class ExpandPanel implements Overlay<never> {
   readonly answer: Promise<undefined>;
   readonly #options: ExpandOptions;
   readonly #open = new Set<number>();
-  readonly #lines = new Map<number, readonly string[]>();
+  readonly #lines = new Map<number, StyledLines>();
   #at: Position;
   /** Index of the line in the first row. */
   #top = 0;
@@ -133,28 +127,33 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   #isMatch(position: Position): boolean {
-    return occurrences(withoutStyles(this.#text(position)), this.#query).length > 0;
+    const { entry, line } = position;
+    const text = line >= 0 ? this.#linesOf(entry).plain(line) : this.#text(position);
+    return occurrences(text, this.#query).length > 0;
   }
 
   /** All lines; without `all` those of closed entries are left out. */
   #positions(all = false): Position[] {
     return this.#options.collapsed.flatMap((_, entry) => [
       { entry, line: -1 },
-      ...(all || this.#open.has(entry) ? this.#linesOf(entry).map((_, line) => ({ entry, line })) : []),
+      ...Array.from(
+        { length: all || this.#open.has(entry) ? this.#linesOf(entry).length : 0 },
+        (_, line) => ({ entry, line }),
+      ),
     ]);
   }
 
   #text({ entry, line }: Position): string {
-    if (line >= 0) return this.#linesOf(entry)[line] ?? "";
+    if (line >= 0) return this.#linesOf(entry).line(line);
     const collapsed = this.#options.collapsed[entry];
     return collapsed ? oneLine(collapsed.title, 1000) : "";
   }
 
-  #linesOf(entry: number): readonly string[] {
+  #linesOf(entry: number): StyledLines {
     const known = this.#lines.get(entry);
     if (known) return known;
     const collapsed = this.#options.collapsed[entry];
-    const lines = collapsed ? textLines(collapsed, this.#options) : [];
+    const lines = new StyledLines(collapsed ? [itemText(collapsed, this.#options)] : []);
     this.#lines.set(entry, lines);
     return lines;
   }
@@ -241,48 +240,4 @@ export class ExpandPanel implements Overlay<never> {
       ? [`${head[0] ?? ""}  ${palette.dim(about)}`]
       : [...head, `    ${palette.dim(fitDisplay(about, columns - 4))}`];
   }
-}
-
-const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
-/** Maximum characters of a file with syntax highlighting. */
-const MAX_CODE = 100_000;
-
-/** The text of an item in lines, with the colors of a diff or of the code of a file. */
-export function textLines(
-  { kind, title, text }: CollapsedItem,
-  { palette, marks, texts }: TextStyle,
-): string[] {
-  if (kind === "diff") {
-    return diffLines(text, {
-      palette,
-      marks,
-      maxLines: Infinity,
-      more: texts.moreLines,
-      fit: (line) => line,
-    });
-  }
-  const lines = terminalSafe(text.replaceAll("\t", "  ")).split("\n");
-  const path = kind === "output" && text.length <= MAX_CODE ? READ.exec(title)?.[1] : undefined;
-  return path === undefined ? lines : readLines(lines, languageOf(path), { palette, marks });
-}
-
-/** The lines of a file, numbered, with syntax highlighting. */
-export function fileLines(path: string, text: string, style: TextStyle): string[] {
-  const lines = text.replace(/\n$/, "").split("\n");
-  const width = String(lines.length).length;
-  const numbered = lines.map((line, at) => `${String(at + 1).padStart(width)}→${line}`).join("\n");
-  return textLines({ kind: "output", title: `read ${path}`, text: numbered }, style);
-}
-
-/** The numbered lines of a file with syntax highlighting. */
-function readLines(
-  lines: string[],
-  language: string,
-  { palette, marks }: Pick<ExpandOptions, "palette" | "marks">,
-): string[] {
-  const parts = lines.map((line) => /^ *\d+→/.exec(line)?.[0] ?? "");
-  const code = lines.map((line, at) => parts[at] === "" ? "" : line.slice(parts[at]?.length));
-  const colored = marks?.highlight?.(code.join("\n"), language);
-  if (colored?.length !== lines.length) return lines;
-  return lines.map((line, at) => parts[at] ? palette.dim(parts[at]) + colored[at] : line);
 }

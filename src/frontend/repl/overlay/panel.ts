@@ -1,6 +1,7 @@
 import { Composer } from "../composer/composer.ts";
 import { wordRows } from "./exact_text.ts";
 import { emphasised, matches, typed } from "./search.ts";
+import type { TextRows } from "./styled_lines.ts";
 import type { AnswerEntry } from "../../session/questions.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
@@ -11,22 +12,22 @@ import type { Palette } from "../../../view/mod.ts";
 
 /** A text of any length, of which a part is in view. */
 export class ScrollText {
-  readonly #render: (columns: number) => readonly string[];
-  #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
+  readonly #render: (columns: number) => readonly string[] | TextRows;
+  #cached: { readonly columns: number; readonly rows: readonly string[] | TextRows } | undefined;
   #top = 0;
   #shown = 0;
   #seen = false;
   #query = "";
   /** The row of the current match, and all matches of the rows. */
   #match = 0;
-  #marks: { readonly rows: readonly string[]; readonly of: ReturnType<typeof matches> } | undefined;
+  #marks: { readonly rows: unknown; readonly of: ReturnType<typeof matches> } | undefined;
 
   /** `render` breaks the text into rows of a width; it is called again only for another width. */
-  constructor(render: (columns: number) => readonly string[]) {
+  constructor(render: (columns: number) => readonly string[] | TextRows) {
     this.#render = render;
   }
 
-  rows(columns: number): readonly string[] {
+  rows(columns: number): readonly string[] | TextRows {
     if (this.#cached?.columns !== columns) this.#cached = { columns, rows: this.#render(columns) };
     return this.#cached.rows;
   }
@@ -73,7 +74,10 @@ export class ScrollText {
   /** The parts of rows that match. */
   #marked(): ReturnType<typeof matches> {
     const { rows = [] } = this.#cached ?? {};
-    if (this.#marks?.rows !== rows) this.#marks = { rows, of: matches(rows, this.#query) };
+    if (this.#marks?.rows !== rows) {
+      const plain = () => "plain" in rows ? rows.plain() : rows;
+      this.#marks = { rows, of: this.#query === "" ? new Map() : matches(plain(), this.#query) };
+    }
     return this.#marks.of;
   }
 
@@ -315,6 +319,8 @@ export interface PanelOptions<T> {
   readonly entries?: readonly AnswerEntry<T>[];
   readonly input?: WrittenEntry<T>;
   readonly current?: number | undefined;
+  /** The letter of an entry that Enter does not answer with, but only the letter once it is selected. */
+  readonly confirmed?: string | undefined;
   /** The entry to begin with as long as a part of the body has not been in view. */
   readonly unseen?: number | undefined;
   readonly filter?: boolean | undefined;
@@ -419,6 +425,19 @@ export class Panel<T> implements Overlay<T> {
     return () => go(from, moved);
   }
 
+  confirm(text: string): boolean {
+    const { current } = this.#list;
+    if (!current || !this.#needsLetter(current) || current.key !== text || !("value" in current)) {
+      return false;
+    }
+    this.#resolve(current.value);
+    return true;
+  }
+
+  #needsLetter({ key }: AnswerEntry<T>): boolean {
+    return key !== undefined && key === this.#options.confirmed;
+  }
+
   /** Only what refuses is chosen by a single key where Enter alone does not allow either. */
   answerBy(key: string): boolean {
     const { current = 0, filter, reading } = this.#options;
@@ -439,7 +458,7 @@ export class Panel<T> implements Overlay<T> {
   #enter(): void {
     const { multiple } = this.#options;
     const { current, marked } = this.#list;
-    if (!current) return;
+    if (!current || this.#needsLetter(current)) return;
     if (!multiple || !("value" in current)) return this.#choose(current);
     const values = this.#entries.flatMap((entry) =>
       "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
@@ -613,14 +632,15 @@ export class Panel<T> implements Overlay<T> {
   /** The keys that mean something, where parts are out of view. */
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
-    const { filter, multiple, reading, input, leave = hints.leave } = this.#options;
+    const { filter, multiple, reading, input, confirmed, leave = hints.leave } = this.#options;
+    const { current } = this.#list;
     if (this.#writing) return [hints.send, input ? leave : hints.back];
     if (this.#isText) return [hints.move, hints.scroll, hints.leaveReading];
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
       ...(multiple ? [hints.mark] : []),
-      hints.choose,
+      confirmed !== undefined && current?.key === confirmed ? hints.confirm(confirmed) : hints.choose,
       ...(bodyCut ? [hints.scroll] : []),
       reading ? hints.leaveReading : this.#parents.length > 0 ? hints.back : leave,
     ];

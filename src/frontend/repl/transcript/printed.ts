@@ -1,6 +1,6 @@
 import type { Event } from "../../../core/mod.ts";
 import { rowsOfLine } from "../screen/line.ts";
-import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
+import { type Block, CONTEXT, type MarkdownRenderer, type Palette } from "../../../view/mod.ts";
 
 /** Kinds of pieces; pieces of different kinds are separated by a blank line. */
 export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
@@ -30,6 +30,8 @@ export interface PrintedPiece {
   readonly kind: PieceKind;
   /** It continues a text without a blank line. */
   readonly follows: boolean;
+  /** It has some items of a list, which may look otherwise in the whole list. */
+  readonly isPart: boolean;
   readonly source: PieceSource;
   readonly item?: CollapsedItem | undefined;
   rows(columns: number): readonly string[];
@@ -109,7 +111,7 @@ export class PrintedPieces {
       (renderer) => void (this.#renderer = renderer),
       // Markdown is readable as it is.
       () => void (this.#renderer = "none"),
-    ).then(() => this.flush());
+    ).then(() => this.#loaded());
   }
 
   lines(kind: PieceKind, lines: Lines["lines"], details: LineDetails = {}): void {
@@ -162,12 +164,19 @@ export class PrintedPieces {
         print(rows, printed);
       }
     }
-    changed();
+    if (!collect) changed();
+  }
+
+  #loaded(): void {
+    this.flush();
+    // Pieces that were collected are laid out again.
+    if (this.#options.collect) this.#options.changed();
   }
 
   #printed(piece: Piece): PrintedPiece {
     return {
       ...spacing(piece),
+      isPart: "block" in piece && !piece.block.code && (piece.open || piece.block.follows) === true,
       source: piece.source,
       item: "lines" in piece ? piece.item : undefined,
       isReady: () => this.#ready(piece),
@@ -191,7 +200,7 @@ export class PrintedPieces {
       return false;
     }
     const loading = "lines" in piece ? piece.prepare?.() : this.renderer?.prepare(piece.block.source);
-    void loading?.then(() => this.flush());
+    void loading?.then(() => this.#loaded());
     return !loading;
   }
 
@@ -242,9 +251,6 @@ export function codeRows(
   return printed > 0 ? rows : [...rowsOfLine(palette.dim(`\`\`\`${code.info}`), columns), ...rows];
 }
 
-/** Lines before a new one that determine its colors, such as the start of a long comment. */
-const CONTEXT = 40;
-
 /** The lines of fenced code in colors: each is highlighted once and never changes afterwards. */
 export class CodeLines {
   readonly info: string;
@@ -288,7 +294,12 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 export class CollapsedItems {
   readonly #entries: CollapsedItem[] = [];
+  readonly #most: number;
   #characters = 0;
+
+  constructor(most = MAX_ENTRIES) {
+    this.#most = most;
+  }
 
   /** Adds an item, unless it is empty, and returns it. */
   add(entry: CollapsedItem): CollapsedItem | undefined {
@@ -296,7 +307,7 @@ export class CollapsedItems {
     this.#entries.push(entry);
     this.#characters += entry.text.length;
     while (
-      this.#entries.length > 1 && (this.#entries.length > MAX_ENTRIES || this.#characters > MAX_CHARACTERS)
+      this.#entries.length > 1 && (this.#entries.length > this.#most || this.#characters > MAX_CHARACTERS)
     ) {
       this.#characters -= this.#entries.shift()?.text.length ?? 0;
     }

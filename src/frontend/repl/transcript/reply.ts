@@ -138,13 +138,13 @@ export class Reply {
     this.#answer.push(terminalSafe(whole.slice(0, whole.length - this.#held.length)));
   }
 
-  /** The reply is complete or interrupted; what was shown stays. */
-  end(event: EventOf<"message.end">): void {
+  /** The reply is complete or interrupted; what was shown stays. The title of its thought may be known. */
+  end(event: EventOf<"message.end">, title?: string): void {
     const hidden = this.#hidden || event.step === 0;
     this.#hidden = false;
     if (hidden) return;
     if (this.#thought === "" && !this.#streamed) this.#think(event.reasoning ?? "");
-    this.#endThought(event.usage?.reasoningTokens);
+    this.#endThought(event.usage?.reasoningTokens, title);
     if (!this.#streamed && event.content.trim() !== "") this.#answer.push(terminalSafe(event.content));
     this.#answer.end();
     this.#streamed = false;
@@ -179,7 +179,7 @@ export class Reply {
   }
 
   /** Collapses the thought to "thought for 4 s · 320 tokens"; tokens are estimated without a count. */
-  #endThought(tokens?: number): void {
+  #endThought(tokens?: number, known?: string): void {
     const text = this.#thought;
     if (text === "") return;
     this.#thought = "";
@@ -190,7 +190,7 @@ export class Reply {
     const size = tokens
       ? texts.tokens(grouped(tokens))
       : texts.aboutTokens(grouped(Math.max(1, Math.round(text.length / 4))));
-    const title = `${time} · ${size}`;
+    const title = known ?? `${time} · ${size}`;
     const item = collapsed.add({ kind: "thought", title, text });
     history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))], { item });
   }

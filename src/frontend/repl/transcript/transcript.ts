@@ -6,6 +6,7 @@ import {
   type CollapsedItem,
   CollapsedItems,
   type PieceKind,
+  type PrintedPiece,
   PrintedPieces,
   type PrintedPiecesOptions,
 } from "./printed.ts";
@@ -255,6 +256,8 @@ export interface TranscriptContext {
   readonly log?: LogEntries | undefined;
   /** The kind of the piece before it. */
   readonly last?: PieceKind | undefined;
+  /** Titles of thoughts as they were printed, by the number of their reply. */
+  readonly titles?: ReadonlyMap<number, string>;
 }
 
 /** Interval of frames of the spinner; without animation only the time is updated. */
@@ -273,16 +276,21 @@ export class Transcript {
   readonly #todos: TodoList;
   readonly #activity = new Activity();
   #log = new LogEntries();
-  readonly #collapsed = new CollapsedItems();
+  readonly #collapsed: CollapsedItems;
   /** The running command line, until something is printed below it. */
   #command: string | undefined;
   #ticking = false;
   /** Number of the last stored event that was shown. */
   #seq = 0;
+  #titles: TranscriptContext["titles"];
+  /** Shows stored events again. */
+  #shadow: Transcript | undefined;
+  #replayed: PrintedPiece[] = [];
 
   constructor(options: TranscriptOptions) {
-    const { palette, texts, links } = options;
+    const { palette, texts, links, collect } = options;
     this.#options = options;
+    this.#collapsed = new CollapsedItems(collect ? 1 : undefined);
     this.#history = new PrintedPieces({
       ...options,
       load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
@@ -330,10 +338,25 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** Prints stored events again, in the context of the first one; nothing is live. */
-  replay(events: readonly Event[], { todos, log }: TranscriptContext, isLive: boolean): void {
+  /** The pieces of stored events, in the context of the first one; nothing is live. */
+  replayed(events: readonly Event[], context: TranscriptContext, isLive: boolean): readonly PrintedPiece[] {
+    this.#shadow ??= new Transcript({
+      ...this.#options,
+      print() {},
+      collect: (piece) => this.#replayed.push(piece),
+      eager: () => true,
+      loaded: () => this.renderer,
+      still: () => true,
+    });
+    this.#replayed = [];
+    this.#shadow.#replay(events, context, isLive);
+    return this.#replayed;
+  }
+
+  #replay(events: readonly Event[], { todos, log, titles }: TranscriptContext, isLive: boolean): void {
     this.#log = log?.copy() ?? new LogEntries();
     this.#todos.update(todos);
+    this.#titles = titles;
     this.#seq = (events[0]?.seq ?? 1) - 1;
     for (const event of events) this.#show(event, isLive);
     this.#calls.clear();
@@ -484,7 +507,7 @@ export class Transcript {
         this.#reply.delta(event);
         break;
       case "message.end":
-        this.#reply.end(event);
+        this.#reply.end(event, this.#titles?.get(event.seq));
         break;
       case "tool.start":
         this.#calls.start(event, this.#now());

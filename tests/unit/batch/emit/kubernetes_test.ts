@@ -86,7 +86,10 @@ Deno.test("a tasks file with secrets is a Secret of the cluster, and not in the 
   for (const [task, secret] of rows) {
     const text = await kubernetes(await planFor({ tasks: [task] }), resolve);
     assert(!text.includes(secret), text);
-    assertMatch(text, /^#   kubectl create secret generic tasks-tasks --from-file=tasks.jsonl=tasks.jsonl$/m);
+    assertMatch(
+      text,
+      /^# {3}kubectl create secret generic tasks-tasks --from-file=tasks.jsonl=tasks.jsonl$/m,
+    );
     const manifests = readManifests(text);
     validate(manifests);
     const [job] = jobsOf(manifests);

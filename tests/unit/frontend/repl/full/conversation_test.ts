@@ -6,6 +6,8 @@ import {
   rowsOf,
   SessionStore,
 } from "../../../../support/conversation_stage.ts";
+import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
+import type { DiffMarks } from "../../../../../src/view/mod.ts";
 import type { ConversationPanel } from "../../../../../src/frontend/repl/full/conversation.ts";
 import { openChat } from "../../../../support/chat_stage.ts";
 import { longLog } from "../../../../support/long_session.ts";
@@ -153,8 +155,8 @@ Deno.test("of 10,000 messages only the blocks in view are laid out, and few rows
     assertEquals(live.panel.frame(60, 40).lines, panel.frame(60, 40).lines, `page ${page}`);
     for (const shown of [panel, live.panel]) shown.key("pageDown");
   }
-  assert(live.record.blocks[1]?.pieces === undefined, "nothing of it is kept");
-  const rows = live.record.comeBack(60, (messages) => `${messages} earlier`);
+  assertEquals(live.record.blocks.slice(0, -1).flatMap(({ pieces }) => pieces), [], "nothing of it is kept");
+  const rows = live.record.comeBack(live.transcript, 60, (messages) => `${messages} earlier`);
   assert(/^\d{4} earlier$/.test(rows[1] ?? ""), "the main screen gets the last ones");
   assertEquals(rows.slice(-10), rowsOf(live, 60).slice(-10));
 });
@@ -253,6 +255,54 @@ Deno.test("collapsed items open where they are, and stay open in another width",
   assert(panel.frame(33, 20).lines.includes("  output 0"));
   panel.key("enter");
   assert(!panel.frame(60, 20).lines.includes("  output 0"));
+});
+
+Deno.test("of an open item only lines near those in view get their colors", async () => {
+  const stage = await linesStage();
+  let colored = 0;
+  const marks: DiffMarks = {
+    words: () => [],
+    syntax: undefined,
+    highlight(code) {
+      const lines = code.split("\n");
+      colored += lines.length;
+      return lines;
+    },
+  };
+  const panel = stage.another(() => marks);
+  stage.feed(
+    {
+      type: "tool.start",
+      call: { id: "1", name: "read_file", arguments: '{"path":"a.ts"}' },
+      readOnly: true,
+      summary: "a.ts",
+    },
+    {
+      type: "tool.end",
+      callId: "1",
+      name: "read_file",
+      outcome: "ok",
+      content: Array.from({ length: 5000 }, (_, line) => `${line + 1}→let line${line};`).join("\n"),
+      summary: "",
+      durationMs: 1,
+    },
+  );
+  panel.frame(60, 20);
+  assert(panel.find("read_file a.ts", -1));
+  panel.key("enter");
+  const shown = () => {
+    colored = 0;
+    const { lines } = panel.frame(60, 20);
+    assert(colored <= 2 * (64 + 40), `${colored} lines`);
+    return lines;
+  };
+  assert(shown().includes("  1→let line0;"));
+  for (let page = 0; page < 20; page++) {
+    panel.key("pageDown");
+    shown();
+  }
+  assert(panel.find("let line4999;", 1));
+  assert(shown().some((line) => withoutStyles(line) === "  5000→let line4999;"));
 });
 
 Deno.test("/view in the middle of an answer shows all of it in both views, each line once", async () => {

@@ -2,7 +2,7 @@ import { call, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, type ChatStageOptions, openChat } from "../../../../support/chat_stage.ts";
 import type { ArgumentValue, CommandHost } from "../../../../../src/command/mod.ts";
-import type { Event } from "../../../../../src/core/mod.ts";
+import type { Event, NewEvent } from "../../../../../src/core/mod.ts";
 import { FilesPanel } from "../../../../../src/frontend/repl/full/files.ts";
 import {
   ListPanel,
@@ -11,12 +11,13 @@ import {
 } from "../../../../../src/frontend/repl/full/list_panel.ts";
 import { LogPanel } from "../../../../../src/frontend/repl/full/log_panel.ts";
 import { palettePanel } from "../../../../../src/frontend/repl/full/palette.ts";
+import { plainText, StyledLines } from "../../../../../src/frontend/repl/overlay/styled_lines.ts";
 import { SessionLog } from "../../../../../src/frontend/session/session_log.ts";
 import { SideBar } from "../../../../../src/frontend/repl/full/side_bar.ts";
 import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
 import { loadTexts, type Locale } from "../../../../../src/i18n/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { loadDiffMarks, palette } from "../../../../../src/view/mod.ts";
+import { type DiffMarks, loadDiffMarks, palette } from "../../../../../src/view/mod.ts";
 
 const DONE = { type: "done", reason: "tool_calls" } as const;
 
@@ -155,12 +156,21 @@ Deno.test("LogPanel follows the end until the cursor is moved", async () => {
   for (let count = 0; count < 40; count++) add(`notice ${count}`);
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "› ");
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 39");
+  assert(!logPanel.title().includes("new"), logPanel.title());
   logPanel.key("up");
   const before = plain(logPanel, 60, 5);
   for (let count = 40; count < 50; count++) add(`notice ${count}`);
   assertEquals(plain(logPanel, 60, 5), before, "it stays");
+  assertStringIncludes(logPanel.title(), " entries · 10 new");
+  assert(logPanel.hints().includes("End follows"));
+  logPanel.key("l");
+  add("a warning");
+  assertStringIncludes(logPanel.title(), " entries · 11 new");
+  for (const key of ["l", "l"]) logPanel.key(key);
   logPanel.key("end");
-  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 49");
+  assert(!logPanel.title().includes("new"), logPanel.title());
+  assert(!logPanel.hints().includes("End follows"));
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! a warning");
   // Hidden and reordering characters of a notice are left out.
   add("a\x1b[31mred\u202eevil\x07 一二三");
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! aredevil 一二三");
@@ -176,6 +186,45 @@ Deno.test("LogPanel follows the end until the cursor is moved", async () => {
       if (open) logPanel.key("escape");
       logPanel.key("end");
     }
+  }
+});
+
+Deno.test("LogPanel names each state of MCP and language servers", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    await using chat = await worked();
+    const { logPanel, log, shows } = await panelsOf(chat, locale);
+    await shows(logPanel, "src/main.ts");
+    let seq = Math.max(...chat.events.map((event) => event.seq));
+    const add = (event: NewEvent) =>
+      log.event({ v: 1, seq: ++seq, time: new Date().toISOString(), ...event });
+    for (const state of ["starting", "ready"] as const) {
+      add({ type: "mcp.server", server: "git", state });
+      add({ type: "lsp.server", server: "go", state });
+    }
+    add({ type: "lsp.server", server: "go", state: "stopped", detail: "it ended with exit code 3" });
+    for (const key of ["s", "s"]) logPanel.key(key);
+    const rows = plain(logPanel).map((line) => line.slice(11));
+    assertEquals(
+      rows,
+      locale === "en"
+        ? [
+          "· MCP server git: starting",
+          "· language server go: starting",
+          "· MCP server git: ready",
+          "· language server go: ready",
+          "! language server go: ended",
+        ]
+        : [
+          "· MCP 服务器 git：正在启动",
+          "· 语言服务器 go：正在启动",
+          "· MCP 服务器 git：就绪",
+          "· 语言服务器 go：就绪",
+          "! 语言服务器 go：已结束",
+        ],
+    );
+    logPanel.key("end");
+    logPanel.key("enter");
+    assertStringIncludes(plain(logPanel).join("\n"), "it ended with exit code 3");
   }
 });
 
@@ -214,6 +263,61 @@ Deno.test("FilesPanel lists files newest first, with the diff or the content of 
   await shows(files, "1→一 note");
   assert(files.find("main", 1) && files.copied() === "src/main.ts");
   assert(!files.find("nowhere", 1));
+});
+
+Deno.test("FilesPanel and LogPanel color only lines near those in view, of a long file and a long diff", async () => {
+  const text = Array.from({ length: 9000 }, (_, at) => `const value${at} = "text ${at}";`).join("\n");
+  await using chat = await openChat({
+    start: { approvalMode: "yolo" },
+    replies: [[call("1", "write_file", { path: "src/long.ts", content: text }), DONE], say("Done.")],
+  });
+  chat.say("Work");
+  await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+  const { deps, log, shows } = await panelsOf(chat);
+  const marks = await loadDiffMarks(palette(true));
+  let colored = 0;
+  const counting: DiffMarks = {
+    words: marks.words,
+    syntax: (code, language) => {
+      colored += code.split("\n").length;
+      return marks.syntax?.(code, language);
+    },
+    highlight: (code, language) => {
+      colored += code.split("\n").length;
+      return marks.highlight?.(code, language);
+    },
+  };
+  const counted = { ...deps, marks: () => counting };
+  const files = new FilesPanel(counted);
+  const logPanel = new LogPanel(counted);
+  // Two parts with the lines before them, and of a diff with the empty text of the other side.
+  const most = 2 * (64 + 40 + 1);
+  const page = (panel: FilesPanel | LogPanel, key: string) => {
+    colored = 0;
+    panel.key(key);
+    const [before, lines] = [colored, plain(panel, 80, 30)];
+    assert(before === 0 && colored <= most, `${key}: ${colored} lines`);
+    return lines;
+  };
+  await shows(files, "1 + const value0");
+  files.frame(80, 30);
+  page(files, "enter");
+  assertStringIncludes(page(files, "end").at(-2) ?? "", "[diff cut");
+  for (let pages = 0; pages < 20; pages++) page(files, "pageUp");
+  colored = 0;
+  for (const columns of [80, 40, 80]) plain(files, columns, 30);
+  assert(colored <= 2 * most, `${colored} lines for other widths`);
+  page(files, "escape");
+  files.key("c");
+  await shows(files, "1→const value0");
+  page(files, "enter");
+  for (const key of ["pageDown", "end", "pageUp", "home"]) page(files, key);
+  assert(files.find("value7000 ", 1));
+  assert(page(files, "n").some((line) => line.includes('7001→const value7000 = "text 7000";')));
+  await shows(logPanel, "write src/long.ts");
+  page(logPanel, "enter");
+  for (const key of ["end", "pageUp", "home"]) page(logPanel, key);
+  assertEquals(log.files.length, 1);
 });
 
 Deno.test("FilesPanel shows what commands have changed, once the turn has ended", async () => {
@@ -324,6 +428,7 @@ class Numbers extends ListPanel<number> {
   protected readonly ownHints = [];
   drawn = 0;
   readonly #all = Array.from({ length: 10_000 }, (_, index) => index);
+  #read: { readonly entry: number; readonly lines: StyledLines } | undefined;
 
   protected entries(): readonly number[] {
     return this.#all;
@@ -341,11 +446,14 @@ class Numbers extends ListPanel<number> {
   protected copyOf(entry: number): string {
     return `${entry}`;
   }
-  protected linesOf(entry: number): readonly string[] {
-    return Array.from(
+  protected linesOf(entry: number): StyledLines {
+    if (this.#read?.entry === entry) return this.#read.lines;
+    const lines = Array.from(
       { length: 500 },
       (_, line) => `line ${line} of ${entry} ${line === 400 ? "x".repeat(500) + "needle" : ""}`,
     );
+    this.#read = { entry, lines: new StyledLines([plainText(lines)]) };
+    return this.#read.lines;
   }
   title(): string {
     return "Numbers";
