@@ -177,14 +177,14 @@ const COMMANDS = ["rewind", "compact", "memory", "settings", "permissions", "mcp
 
 /** The state of the session, and the commands that change it. */
 function Session({ id, model, leave }: PanelProps): ComponentChildren {
-  const { details: words, chat: { statusLine: status } } = texts();
+  const { details: words, chat: { statusLine: status }, rows: { serverStates: states } } = texts();
   const { usage, details, settings } = usePart(model, "facts");
   const todos = usePart(model, "todos");
   const percent = usage ? Math.round(100 * usage.used / usage.size) : 0;
   const { servers = [], languageServers = [], goal, spending: { usage: spent } = {} } = details ?? {};
   const server = ({ name, state, tools }: Omit<typeof servers[number], "tools"> & { tools?: number }) =>
     html`<li data-state=${state}>${name}
-      <small> ${words.states[state]} ${tools && state === "ready" ? words.tools(tools) : ""}</small></li>`;
+      <small> ${states[state]} ${tools && state === "ready" ? words.tools(tools) : ""}</small></li>`;
   const command = (name: (typeof COMMANDS)[number]) =>
     button(words.commands[name], () => (leave(), sendLine(id, `/${name}`)));
   const shown = todos.length > 0 ? todos : details?.todos ?? [];

@@ -89,7 +89,7 @@ export const STAGES: readonly Stage[] = [
   gate("lint", ["lint", "--quiet"], []),
   gate("check", ["check", "--quiet"], SOURCES),
   { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE, "--no-types"], []), lane: "program" },
-  { ...tests("house", TEST, ["tests/house"]), lane: "program" },
+  { ...tests("house", TEST, ["tests/house"]), lane: "program", together: 16 },
   {
     ...tests("unit", [...TEST, "--parallel", `--ignore=${UNMEASURED.join()}`], ["tests/unit"]),
     coverage: true,

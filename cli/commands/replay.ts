@@ -15,7 +15,7 @@ import {
 import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { defined } from "../../src/util/json.ts";
-import { readPiece } from "../../src/util/file_bytes.ts";
+import { readPieceOf } from "../../src/util/file_bytes.ts";
 
 const FLAGS = {
   outputFormat: setting("Form of the output", ["text", "jsonl", "stream-json"], "text"),
@@ -75,8 +75,7 @@ async function replay(
 
 /** A recording of a model's replies is played by a provider: it holds no session to show. */
 function refuseCassette(path: string): void {
-  using file = Deno.openSync(path);
-  if (!/^\s*\{\s*"cassette"/.test(new TextDecoder().decode(readPiece(file, 0, 40)))) return;
+  if (!/^\s*\{\s*"cassette"/.test(new TextDecoder().decode(readPieceOf(path, 0, 40)))) return;
   throw usageError(
     message`Cannot replay ${path}: it is a cassette of a model's replies, not a session`,
     message`a provider with kind = "replay" and cassette = ${

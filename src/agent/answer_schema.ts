@@ -3,6 +3,7 @@ import { errorMessage, type JsonSchema, message, usageError } from "../core/mod.
 import { loadSchemaCheck } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import type { AnswerForm } from "./ports.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** Problems that one message names; the rest are counted. */
 const MAX_PROBLEMS = 10;
@@ -156,10 +157,5 @@ function resolves(reference: string, root: JsonSchema): boolean {
 }
 
 function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, "u");
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => new RegExp(text, "u")) !== undefined;
 }

@@ -442,6 +442,16 @@ export const EVENT_KINDS = {
     tools: z.optional(z.number()),
     durationMs: z.optional(z.number()),
   }),
+  /**
+   * A language server began to start, was ready, or ended: it was not needed any more, or was lost. It starts
+   * again when it is needed, unless it failed.
+   */
+  "lsp.server": z.object({
+    server: z.string(),
+    state: z.enum(["starting", "ready", "stopped", "failed"]),
+    /** The reason why it was lost. */
+    detail: z.optional(z.string()),
+  }),
   /** The files of the workspace can be restored to how they were here. */
   "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
   /** Older messages are replaced by a shorter text, which changes the prefix of requests. */

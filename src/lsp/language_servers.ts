@@ -30,10 +30,20 @@ export interface LspOptions {
   /** Finds an installed program; undefined: there is none. */
   readonly find: (program: string) => string | undefined;
   readonly spawn: StartProcess;
-  /** Called once when a server is not started any more; the reason is for the user. */
-  readonly givenUp: (server: string, why: string) => void;
+  /** Called with each new state of a server, but not while the session closes. */
+  readonly changed: (change: StateChange) => void;
   /** Time without a request after which a process is ended. */
   readonly idleMs?: number;
+}
+
+/** Failed: it was lost too often and is not started again. */
+type ServerState = "idle" | "starting" | "ready" | "stopped" | "failed";
+
+interface StateChange {
+  readonly server: string;
+  readonly state: ServerState;
+  /** The reason why a server was lost, for the user. */
+  readonly why?: string | undefined;
 }
 
 /** A server for a file, and the project that it serves it in. */
@@ -51,12 +61,14 @@ const MAX_RUNNING = 4;
 /** The language servers of a session: one per project and language, started when needed. */
 export class LanguageServers {
   readonly #options: LspOptions;
+  #isClosing = false;
   readonly #programs = new Map<string, string | undefined>();
   /** The most recently used one is the last. */
   readonly #servers = new Map<string, LanguageServer>();
 
   constructor(options: LspOptions) {
-    this.#options = options;
+    const changed = (change: StateChange) => this.#isClosing || options.changed(change);
+    this.#options = { ...options, changed };
   }
 
   /** Returns the server for an absolute path; starts nothing. */
@@ -91,6 +103,7 @@ export class LanguageServers {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
@@ -136,8 +149,7 @@ export class LanguageServer {
   #running: Promise<RunningServer> | undefined;
   #process: ServerProcess | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
-  /** The running server has answered. */
-  #isReady = false;
+  #state: ServerState = "idle";
   #losses = 0;
   #why = "";
   #closed = false;
@@ -153,14 +165,18 @@ export class LanguageServer {
     return this.spec.name;
   }
 
-  get state(): "idle" | "starting" | "ready" | "failed" {
-    if (!this.isUsable) return "failed";
-    return this.#running === undefined ? "idle" : this.#isReady ? "ready" : "starting";
+  get state(): ServerState {
+    return this.#state;
   }
 
-  /** False: it was lost too often and is not started again. */
+  /** False: it was closed, or lost too often, and is not started again. */
   get isUsable(): boolean {
-    return !this.#closed && this.#losses < MAX_LOSSES;
+    return !this.#closed && this.#state !== "failed";
+  }
+
+  #change(state: ServerState, why?: string): void {
+    this.#state = state;
+    this.#options.changed({ server: this.spec.name, state, why });
   }
 
   /** Returns the server, initialized. Rejects with a ReasonixError that has the reason. */
@@ -179,6 +195,7 @@ export class LanguageServer {
     clearTimeout(this.#idle);
     const running = this.#running;
     this.#running = undefined;
+    if (running) this.#change("stopped");
     const process = this.#process;
     // One that is still starting has nothing to put in order; its waiters get the error.
     await process?.end(0);
@@ -198,7 +215,7 @@ export class LanguageServer {
       if (this.#running !== running) return;
       this.#running = undefined;
       this.#why = why;
-      if (!this.#closed && ++this.#losses === MAX_LOSSES) this.#options.givenUp(spec.name, why);
+      this.#change(++this.#losses === MAX_LOSSES ? "failed" : "stopped", why);
     };
     const start = async () => {
       const argv = [this.#program, ...spec.args];
@@ -208,8 +225,9 @@ export class LanguageServer {
       return await RunningServer.start(process, { spec, root, ended: lost });
     };
     const running = this.#running = start();
-    this.#isReady = false;
-    running.then(() => this.#isReady ||= this.#running === running, (error) => lost(errorMessage(error)));
+    this.#change("starting");
+    const ready = () => this.#running === running && this.#change("ready");
+    running.then(ready, (error) => lost(errorMessage(error)));
     return running;
   }
 }

@@ -229,12 +229,8 @@ export class ListingCache {
   }
 
   read(definition: string): ServerRecord {
-    try {
-      const data = parseJson(Deno.readTextFileSync(this.#file(definition)));
-      return isRecordFile(data) ? data : {};
-    } catch {
-      return {};
-    }
+    const data = parseJson(attempt(() => Deno.readTextFileSync(this.#file(definition))) ?? "");
+    return isRecordFile(data) ? data : {};
   }
 
   async write(definition: string, record: ServerRecord): Promise<void> {

@@ -14,6 +14,7 @@ import { parseFrontmatter, scalarText, textField } from "../util/frontmatter.ts"
 import { indexable, matchExpression, snippet, termsOf } from "../util/search_words.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { oneLine } from "../util/terminal_text.ts";
+import { sortedEntries } from "../path/probe.ts";
 
 /** A fact with the day it was first saved. */
 export interface StoredFact extends MemoryFact {
@@ -204,7 +205,7 @@ export class FactStore implements MemoryPort {
     const facts: (StoredFact & { readonly archivedOn: string; readonly stamp: string })[] = [];
     for (const scope of SCOPES) {
       const directory = `${this.directory(scope)}/archive`;
-      for (const file of await markdownFiles(directory)) {
+      for (const file of markdownFiles(directory)) {
         const [, name, stamp] = /^(.+)\.(\d{8}T\d{6})\.md$/.exec(file) ?? [];
         const source = await Deno.readTextFile(`${directory}/${file}`).catch(() => undefined);
         if (name === undefined || stamp === undefined || source === undefined) continue;
@@ -220,7 +221,7 @@ export class FactStore implements MemoryPort {
     const facts: StoredFact[] = [];
     for (const scope of SCOPES) {
       const directory = this.directory(scope);
-      for (const file of (await markdownFiles(directory)).slice(0, MAX_FACTS)) {
+      for (const file of markdownFiles(directory).slice(0, MAX_FACTS)) {
         const source = await Deno.readTextFile(`${directory}/${file}`).catch(() => undefined);
         if (source !== undefined) facts.push(readFact(source, file.slice(0, -".md".length), scope));
       }
@@ -269,16 +270,10 @@ function checkNew(given: NewMemory, name: string, text: string): void {
   });
 }
 
-async function markdownFiles(directory: string): Promise<string[]> {
-  const names: string[] = [];
-  try {
-    for await (const entry of Deno.readDir(directory)) {
-      if (entry.isFile && entry.name.endsWith(".md") && !entry.name.startsWith(".")) names.push(entry.name);
-    }
-  } catch {
-    return [];
-  }
-  return names.sort();
+function markdownFiles(directory: string): string[] {
+  return sortedEntries(directory)
+    .filter(({ name, isFile }) => isFile && name.endsWith(".md") && !name.startsWith("."))
+    .map(({ name }) => name);
 }
 
 function entryOf(fact: StoredFact): MemoryEntry {

@@ -84,7 +84,7 @@ export interface RunPlugins extends Required<Pick<GateOptions, "trustedReadOnly"
 export interface LanguageServerState {
   readonly name: string;
   readonly root: string;
-  readonly state: "idle" | "starting" | "ready" | "failed";
+  readonly state: "idle" | "starting" | "ready" | "stopped" | "failed";
 }
 
 /** Language servers, which check edits. */

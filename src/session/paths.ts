@@ -1,3 +1,4 @@
+import { attempt } from "../util/lazy.ts";
 export interface SessionPaths {
   readonly id: string;
   readonly path: string;
@@ -55,11 +56,8 @@ const POINTER = "last";
  * them.
  */
 export function rememberLast(paths: SessionPaths): void {
-  try {
-    Deno.writeTextFileSync(`${parentDir(paths.path)}/${POINTER}`, paths.id, { mode: 0o600 });
-  } catch {
-    // Only a shortcut: without it the newest file is searched.
-  }
+  // Only a shortcut: without it the newest file is searched.
+  attempt(() => Deno.writeTextFileSync(`${parentDir(paths.path)}/${POINTER}`, paths.id, { mode: 0o600 }));
 }
 
 /** The session of a project that was begun or resumed last. */

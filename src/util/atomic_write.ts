@@ -5,6 +5,7 @@
 
 import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 import { writeFully } from "./file_bytes.ts";
+import { attempt } from "./lazy.ts";
 
 export interface AtomicWriteOptions {
   /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
@@ -169,10 +170,7 @@ function statOrUndefined(path: string): Deno.FileInfo | undefined {
   }
 }
 
+/** It may be gone already, or was never made. */
 function removeQuietly(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // Already gone, or never made.
-  }
+  attempt(() => Deno.removeSync(path));
 }

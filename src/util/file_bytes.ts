@@ -12,10 +12,20 @@ export function readFully<T extends ArrayBufferLike>(
   return buffer.subarray(0, filled);
 }
 
-/** Reads a piece of a file, which the end of the file may make shorter. */
+/** Reads a piece of an open file, which the end of the file may make shorter. */
 export function readPiece(file: Deno.FsFile, from: number, length: number): Uint8Array<ArrayBuffer> {
   file.seekSync(from, Deno.SeekMode.Start);
   return readFully(file, new Uint8Array(length));
+}
+
+/** Opens a file for one piece of it. */
+export function readPieceOf(path: string | URL, from: number, length: number): Uint8Array<ArrayBuffer> {
+  const file = Deno.openSync(path);
+  try {
+    return readPiece(file, from, length);
+  } finally {
+    file.close();
+  }
 }
 
 export function writeFully(target: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {

@@ -83,11 +83,8 @@ export class FileLock {
   }
 
   release(): void {
-    try {
-      Deno.removeSync(this.#path);
-    } catch {
-      // On systems that refuse to remove an open file it stays behind, unlocked.
-    }
+    // On systems that refuse to remove an open file it stays behind, unlocked.
+    attempt(() => Deno.removeSync(this.#path));
     this.#file.close();
   }
 

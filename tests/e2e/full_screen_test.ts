@@ -1,7 +1,9 @@
 /** The main screen of a real terminal after the full-screen view, whichever way it ends. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { mockConfig } from "../support/program.ts";
+import { mockConfig, programFile } from "../support/program.ts";
+import { removeTree } from "../support/remove_tree.ts";
+import { VirtualTerminal } from "../support/virtual_terminal.ts";
 import { type Chat, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 const ANSWER = "The **last** answer: 漢字.";
@@ -9,6 +11,7 @@ const SHOWN = "The last answer: 漢字.";
 const KEPT = /^Session \S+ saved\. Continue with: reasonix -c$/;
 /** The composer with nothing typed, below the panels. */
 const READY = /│[\s\S]*> Ask for something/;
+const EMPTY = /^> Ask for something/m;
 /** The shell waits for a line. */
 const WAITS = /\n\$\s*$/;
 
@@ -113,3 +116,94 @@ onTerminal("the full-screen view leaves the main screen as it was, with the last
   afterAnswer(rows, "out-0", "$");
   assert(!(await terminal.history()).includes("│"), "no row of the view is in the history");
 });
+
+/** A copy of the program, whose view is another file, or none. */
+async function programWithView(view?: string): Promise<AsyncDisposable & { readonly file: string }> {
+  const file = await programFile();
+  const [, from = ".", name = ""] = /^(.*)\/([^/]*)$/.exec(file) ?? [];
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-copy-" });
+  for await (const entry of Deno.readDir(from)) {
+    if (entry.isFile) await Deno.copyFile(`${from}/${entry.name}`, `${directory}/${entry.name}`);
+  }
+  const full = `${directory}/${name.replace(/\.js$/, ".full.js")}`;
+  await Deno.remove(full);
+  if (view !== undefined) await Deno.writeTextFile(full, view);
+  return { file: `${directory}/${name}`, [Symbol.asyncDispose]: () => removeTree(directory) };
+}
+
+onTerminal("without the file of the view, or with a broken one, the chat stays and says why", async () => {
+  await using server = startModelServer([], { fallback: { text: ANSWER }, check: { prefix: false } });
+  for (const view of [undefined, "throw new Error('planted');\n"]) {
+    await using program = await programWithView(view);
+    await using chat = await openChat(mockConfig(server.url), {
+      ...{ columns: 100, rows: 30, args: "--tui", program: program.file },
+    });
+    const { terminal } = chat;
+    const shown = (times: number) =>
+      shownSoon(terminal, (screen) => {
+        // It may be broken where a row ends.
+        const words = screen.replaceAll(/\s+/g, " ");
+        return words.split("put it next to the program, or install it again").length > times &&
+          words.includes("reasonix.full.js") && !words.includes("Internal error") && EMPTY.test(screen);
+      });
+    await shown(1);
+    assertEquals(await terminal.ask("#{alternate_on}"), "0");
+    await chat.enter("hello");
+    await shownSoon(terminal, (screen) => screen.includes(SHOWN));
+    await chat.enter("/view");
+    await shown(2);
+    assertEquals(await terminal.ask("#{alternate_on}"), "0");
+    await chat.enter("and again");
+    await shownSoon(terminal, (screen) => screen.split(SHOWN).length === 3);
+    await quit(chat);
+    await shownSoon(terminal, (screen) => screen.includes("left-with-0"));
+  }
+});
+
+/** Texts that enter and leave another screen; a console without one ignores them. */
+// deno-lint-ignore no-control-regex
+const OTHER_SCREEN = /\x1b\[\?(?:47|1047|1049)[hl]/g;
+
+onTerminal(
+  "what the program writes leaves no trace in xterm.js and on a console with one screen",
+  async () => {
+    await using server = startModelServer([], { fallback: { text: ANSWER }, check: { prefix: false } });
+    for (const name of ["xterm-256color", "linux"]) {
+      const size = { columns: 100, rows: 30 };
+      const mouse = "\n[ui]\nmouse = true\n";
+      await using chat = await openChat(mockConfig(server.url) + mouse, { ...size, args: "--version" });
+      const { terminal } = chat;
+      await shownSoon(terminal, (screen) => screen.includes("left-with-0") && WAITS.test(screen));
+      const written = await terminal.record();
+      await chat.enter(`clear; echo above; TERM=${name} reasonix --tui; echo out-$?`);
+      await shownSoon(terminal, (screen) => READY.test(screen));
+      await chat.enter("hello");
+      await shownSoon(terminal, (screen) => screen.includes(SHOWN));
+      // A click in Files and one in the message.
+      await terminal.type("\x1b[<0;90;5M\x1b[<0;90;5m");
+      await terminal.shows("Esc message");
+      await terminal.type("\x1b[<0;10;29M\x1b[<0;10;29m");
+      await terminal.shows("Tab panels");
+      await quit(chat);
+      await shownSoon(terminal, (screen) => screen.includes("out-0") && WAITS.test(screen));
+      let bytes: string | undefined;
+      while (bytes === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        // The shell sets modes with its next prompt.
+        bytes = /above\r\n(?!.*above\r\n).*out-0\r\n/s.exec(await written())?.[0];
+      }
+
+      const xterm = new VirtualTerminal(size);
+      xterm.write(bytes);
+      const rows = xterm.text().filter((row) => row.trim() !== "");
+      assertEquals(rows[0], "above");
+      afterAnswer(rows.slice(1), "out-0");
+      assertEquals(xterm.modes(), new VirtualTerminal().modes());
+      const oneScreen = new VirtualTerminal(size);
+      oneScreen.write(bytes.replaceAll(OTHER_SCREEN, ""));
+      const left = oneScreen.text().filter((row) => row.trim() !== "");
+      afterAnswer(left, "out-0");
+      assertEquals(oneScreen.modes(), new VirtualTerminal().modes());
+    }
+  },
+);

@@ -6,7 +6,7 @@ import { ConversationPanel } from "../../src/frontend/repl/full/conversation.ts"
 import { ConversationRecord } from "../../src/frontend/repl/transcript/record.ts";
 import { Transcript } from "../../src/frontend/repl/transcript/transcript.ts";
 import type { Assembly } from "../../src/run/mod.ts";
-import { palette } from "../../src/view/mod.ts";
+import { type DiffMarks, palette } from "../../src/view/mod.ts";
 import { Random } from "./seed.ts";
 
 type Session = Assembly["session"];
@@ -35,7 +35,7 @@ export interface ConversationStage {
   readonly main: string[];
   readonly panel: ConversationPanel;
   /** Another panel over the same conversation, which has laid out nothing. */
-  another(): ConversationPanel;
+  another(marks?: () => DiffMarks | undefined): ConversationPanel;
   /** Stores events, as far as they are stored, and shows them. */
   feed(...events: readonly NewEvent[]): void;
   open(session: SessionStore): void;
@@ -80,13 +80,13 @@ export async function conversationStage(options: ConversationStageOptions = {}):
     still: () => true,
     now: () => clock.now,
   });
-  const another = () =>
+  const another: ConversationStage["another"] = (marks = () => undefined) =>
     new ConversationPanel({
       palette: looks.palette,
       record,
       transcript,
       panelTexts: () => full,
-      marks: () => undefined,
+      marks,
       showsReasoning: () => false,
     });
   const panel = another();

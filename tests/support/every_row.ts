@@ -103,6 +103,7 @@ function everyRow(text: (place: string) => string): NewEvent[] {
       text: text("hook"),
     },
     { type: "mcp.server", server: text("server"), state: "failed", detail: text("detail") },
+    { type: "lsp.server", server: text("server"), state: "stopped", detail: text("detail") },
     { type: "job.change", job: "j", command: text("command"), status: "exited" },
     {
       type: "verification",

@@ -22,14 +22,25 @@ export interface Chat extends AsyncDisposable {
 /** A panel that comes automatically takes no key for 300 ms, counted from before it is on the screen. */
 const PAUSE_MS = 320;
 
+interface ChatOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: string;
+  /** Default: the program that the tests build. */
+  readonly program?: string;
+  /** Files of the workspace. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 /** Opens the chat in a fresh home and a workspace of `files`; without configuration the wizard is first. */
 export async function openChat(
   config = "",
-  { columns = 80, rows = 30, env = {}, args = "", files = {} as Readonly<Record<string, string>> } = {},
+  { columns = 80, rows = 30, env = {}, args = "", program, files = {} }: ChatOptions = {},
 ): Promise<Chat> {
   const world = await makeWorld(config);
   for (const [name, text] of Object.entries(files)) await world.write(name, text);
-  const terminal = await openTerminal(await programFile(), {
+  const terminal = await openTerminal(program ?? await programFile(), {
     cwd: world.dir,
     columns,
     rows,

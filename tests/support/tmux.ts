@@ -26,6 +26,8 @@ export interface Terminal extends AsyncDisposable {
   ask(format: string): Promise<string>;
   /** Scrolls back or forward like a person. */
   scrollTo(place: "top" | "end"): Promise<void>;
+  /** Records what is written to the terminal from now on; the returned function reads it. */
+  record(): Promise<() => Promise<string>>;
   /** The lines that have left the screen, and the screen. */
   history(): Promise<string>;
   /** The screen as it is. */
@@ -68,6 +70,10 @@ export async function openTerminal(program: string, options: TerminalOptions): P
     async scrollTo(place) {
       if (place === "top") await tmux(socket, "copy-mode", "-t", "0");
       await tmux(socket, "send-keys", "-t", "0", "-X", place === "top" ? "history-top" : "cancel");
+    },
+    async record() {
+      await tmux(socket, "pipe-pane", "-O", "-t", "0", `cat > ${directory}/written`);
+      return () => Deno.readTextFile(`${directory}/written`).catch(() => "");
     },
     history: () => tmux(socket, "capture-pane", "-p", "-S", "-", "-t", "0"),
     screen,

@@ -13,6 +13,7 @@ import {
   PRESETS,
 } from "../../../src/config/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
+import { sortedEntries } from "../../../src/path/probe.ts";
 
 interface Typed {
   readonly current: string;
@@ -92,15 +93,10 @@ async function slashNames(loaded: LoadedConfig): Promise<readonly Proposal[]> {
 function references(typed: string): readonly Proposal[] {
   const directory = typed.slice(0, typed.lastIndexOf("/") + 1);
   const { cwd } = runPaths(processContext());
-  try {
-    const entries = [...Deno.readDirSync(directory.startsWith("/") ? directory : `${cwd}/${directory}`)];
-    return entries
-      .filter(({ name }) => !name.startsWith(".") || typed.slice(directory.length).startsWith("."))
-      .map(({ name, isDirectory }) => ({ word: `@${directory}${name}${isDirectory ? "/" : ""}` }))
-      .sort((a, b) => a.word < b.word ? -1 : 1);
-  } catch {
-    return [];
-  }
+  return sortedEntries(directory.startsWith("/") ? directory : `${cwd}/${directory}`)
+    .filter(({ name }) => !name.startsWith(".") || typed.slice(directory.length).startsWith("."))
+    .map(({ name, isDirectory }) => ({ word: `@${directory}${name}${isDirectory ? "/" : ""}` }))
+    .sort((a, b) => a.word < b.word ? -1 : 1);
 }
 
 async function fromConfig(

@@ -200,12 +200,8 @@ function unread(file: string, error: unknown, problems: ConfigProblem[]): undefi
 }
 
 function isUtf8(file: string): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(file));
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(file))) !==
+    undefined;
 }
 
 function reject(file: string, reason: string, problems: ConfigProblem[]): undefined {

@@ -4,7 +4,7 @@ import { contains } from "../../path/lexical.ts";
 import { attempt } from "../../util/lazy.ts";
 import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
-import { readFully } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
 
 export type SkillScope = "project" | "configured" | "user";
 
@@ -96,8 +96,7 @@ function readHead(path: string): string {
   // Opening a pipe would wait forever.
   const { isFile, size } = Deno.statSync(path);
   if (!isFile || size > MAX_FILE_BYTES) throw new Error("It is no text file of at most 1 MiB");
-  using file = Deno.openSync(path, { read: true });
-  const bytes = readFully(file, new Uint8Array(HEAD_BYTES));
+  const bytes = readPieceOf(path, 0, HEAD_BYTES);
   const text = new TextDecoder().decode(bytes, { stream: true });
   return bytes.length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
 }

@@ -102,6 +102,10 @@ const FORMS: { readonly [K in EventType]?: Form<EventOf<K>> } = {
     level: ({ state }) => state === "failed" ? "error" : state === "needs-auth" ? "warn" : "info",
     fields: ["server", "state", "detail", "tools", "durationMs"],
   },
+  "lsp.server": {
+    level: ({ state, detail }) => state === "failed" ? "error" : detail === undefined ? "info" : "warn",
+    fields: ["server", "state", "detail"],
+  },
   "checkpoint": { level: "debug", fields: ["turn", "files"] },
   "compaction": {
     fields: ["reason", "action", "tokensBefore", "tokensAfter"],

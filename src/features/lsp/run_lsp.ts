@@ -127,8 +127,16 @@ async function openLanguageServers(deps: LanguageDeps): Promise<LanguageServers>
     userHome: paths.env("HOME"),
     find: programFinder(paths, scope.rooted.roots),
     spawn: (server, argv, env) => startJailed(deps, server, { argv, env }),
-    givenUp(server, why) {
-      const text = message`The language server ${server} is not started again: ${why}`;
+    changed({ server, state, why }) {
+      if (state === "idle") return;
+      void recorder.record({
+        type: "lsp.server",
+        server,
+        state,
+        ...why === undefined ? {} : { detail: why },
+      });
+      if (state !== "failed") return;
+      const text = message`The language server ${server} is not started again: ${why ?? ""}`;
       void recorder.record(newNotice("warning", "lsp", text));
     },
   });

@@ -174,9 +174,7 @@ export class Chat {
 
   #whole(columns: number, rows: number): Frame {
     const { top, aside } = this.#dialogs.overlays;
-    const hint = this.#hint();
-    const line = hint === "" ? this.#status.line(columns) : this.#options.looks.palette.dim(hint);
-    const status = { lines: [line] };
+    const status = { lines: [this.#statusLine(columns)] };
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waitingLines() };
     const head = top || rows < ROOMY / 2 || this.#headed ? [] : [this.#header(columns)];
     const taken = waiting.lines.length + status.lines.length + head.length + 1;
@@ -200,7 +198,14 @@ export class Chat {
     return stack([this.#dialogs.overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
   }
 
-  /** A hint that replaces the status line. */
+  /** The status, or a hint in its place. */
+  #statusLine(columns: number): string {
+    const hint = this.#hint();
+    return hint === ""
+      ? this.#status.line(columns)
+      : this.#options.looks.palette.dim(fitDisplay(hint, columns));
+  }
+
   #hint(): string {
     const { chat } = this.#options.texts;
     if (this.#leaving) return chat.leaveHint;
@@ -337,7 +342,7 @@ export class Chat {
       this.#dialogs.close();
       await this.#closeWeb();
       if (this.#layout === this.#scroll) this.#sayGoodbye();
-      await this.#screen.close(this.#layout === this.#scroll ? [] : this.#goodbye());
+      await this.#screen.close(this.#leftRows());
       await terminal.stop();
       await this.#composer.close();
       detach();
@@ -357,6 +362,8 @@ export class Chat {
     try {
       if (view === "full") this.#full ??= await this.#loadFull();
     } catch (error) {
+      // Each attempt fails by the same error.
+      this.#reported = undefined;
       return this.#fail(error);
     }
     const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };
@@ -386,11 +393,12 @@ export class Chat {
   }
 
   async #loadFull(): Promise<FullView> {
-    const [{ FullLayout }, { FullScreen }] = await Promise.all([
+    const { looks, texts, terminal, paths } = this.#options;
+    const [{ FullLayout }, { FullScreen }, full] = await Promise.all([
       import("./full/layout.ts"),
       import("./screen/full_screen.ts"),
+      texts.area("full"),
     ]);
-    const { looks, texts, terminal, paths } = this.#options;
     const isMouseUsed = () => this.#mouse;
     const screen = new FullScreen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) }, {
       get mouse() {
@@ -398,23 +406,23 @@ export class Chat {
       },
       goodbye: () => this.#goodbye(),
     });
-    const layout = await FullLayout.load({
+    const layout = new FullLayout({
       looks,
       texts,
+      full,
       terminal,
       paths,
       composer: this.#composer,
       dialogs: this.#dialogs,
-      status: this.#status,
+      status: (columns) => this.#statusLine(columns),
       commands: this.#commands,
       live: this.#live,
       transcript: this.#transcript,
       record: this.#record,
       waiting: () => this.#waitingLines(),
-      hint: () => this.#hint(),
       mouse: isMouseUsed,
       changed: () => this.#screen.refresh(),
-      redraw: () => screen.redraw(),
+      redraw: () => screen.resized(),
       nextMode: () => void this.#nextMode().catch((error) => this.#fail(error)),
       submit: (text) => {
         // The next keys are for what a command asks.
@@ -423,7 +431,6 @@ export class Chat {
       },
       failed: (error) => this.#fail(error),
     });
-    if (this.#assembly) layout.opened(this.#assembly);
     return { layout, screen };
   }
 
@@ -504,6 +511,11 @@ export class Chat {
       .flatMap((text) => ["", ...this.#transcript.laidOut(text, columns)]);
   }
 
+  /** Rows to leave on the main screen. */
+  #leftRows(): string[] {
+    return this.#layout === this.#scroll ? [] : this.#goodbye();
+  }
+
   /** The session, once it has a turn. */
   #kept(): Assembly["session"] | undefined {
     const { session } = this.#assembly ?? {};
@@ -528,7 +540,7 @@ export class Chat {
     // A session that continues with another model is shown already.
     const { session } = assembly;
     this.#record.begin(session, this.#transcript, () => this.#transcript.resume(session.state));
-    this.#full?.layout.opened(assembly);
+    this.#full?.layout.opened();
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
   }
@@ -585,7 +597,7 @@ export class Chat {
     if (key === "escape" && this.#live.submissions.busy) this.#stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
-    else if (key === "ctrl+z") void this.#screen.stopJob();
+    else if (key === "ctrl+z") void this.#screen.stopJob(this.#leftRows());
     else if (key === "ctrl+l") this.#main.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));

@@ -1,13 +1,13 @@
-import type { Assembly, RunPaths } from "../../run/mod.ts";
+import type { RunPaths } from "../../run/mod.ts";
 import type { CommandHost } from "../../command/mod.ts";
 import type { Event } from "../../core/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { Composer } from "./composer/composer.ts";
+import type { Texts } from "../../i18n/mod.ts";
 import type { Looks } from "./looks.ts";
 import type { Dialogs } from "./overlay/dialogs.ts";
 import type { View } from "./screen/view.ts";
 import type { LiveSession } from "../session/live_session.ts";
-import type { StatusLine } from "./status_line.ts";
 import type { InputEvent, Terminal } from "./terminal/terminal.ts";
 import type { ConversationRecord } from "./transcript/record.ts";
 import type { Transcript } from "./transcript/transcript.ts";
@@ -21,18 +21,20 @@ export interface Layout extends View {
   /** Handles a key before overlays and composer; false for all others. */
   key(event: InputEvent): boolean;
   event?(event: Event): void;
-  opened?(assembly: Assembly): void;
+  opened?(): void;
 }
 
 /** The parts of a chat that its layout draws and uses. */
 export interface LayoutDeps {
   readonly looks: Looks;
   readonly texts: ChatTexts;
+  readonly full: () => Texts["full"];
   readonly terminal: Terminal;
   readonly paths: RunPaths;
   readonly composer: Composer;
   readonly dialogs: Dialogs;
-  readonly status: StatusLine;
+  /** The status, or a hint in its place. */
+  readonly status: (columns: number) => string;
   readonly commands: CommandHost;
   readonly live: LiveSession;
   /** The running conversation. */
@@ -40,8 +42,6 @@ export interface LayoutDeps {
   readonly record: ConversationRecord;
   /** Lines about waiting messages. */
   readonly waiting: () => readonly string[];
-  /** A hint that replaces the status line, or an empty text. */
-  readonly hint: () => string;
   /** Clicks are reported. */
   readonly mouse: () => boolean;
   /** Draws soon. */

@@ -108,6 +108,7 @@ export class SessionWatcher {
       case "todo.update":
       case "goal.change":
       case "subagent.end":
+      case "lsp.server":
         return this.#details(assembly);
       case "session.rename":
       case "rewind":

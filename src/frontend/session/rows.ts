@@ -277,8 +277,23 @@ export class SessionRows {
       }
       case "mcp.server": {
         const line = this.#log.servers.of(event, texts);
-        const text = texts.server(event.server, event.state);
+        const text = texts.server(event.server, texts.serverStates[event.state]);
         this.#note(event, { source: "server", ...(line ?? { level: "info", text, quiet: true }) });
+        break;
+      }
+      case "lsp.server": {
+        const { server, state, detail } = event;
+        // A notice says that it is not started again.
+        if (state === "failed") break;
+        const text = texts.languageServer(server, texts.serverStates[state]);
+        const reason = detail === undefined ? {} : { body: detail };
+        this.#note(event, {
+          source: "server",
+          level: detail ? "warning" : "info",
+          text,
+          quiet: true,
+          ...reason,
+        });
         break;
       }
       case "turn.end": {

@@ -44,6 +44,8 @@ export class SessionTexts<A extends SessionAreas = SessionAreas> {
 
   /** An error for the user: location and message, and the remedy. */
   parts(error: unknown): { readonly message: string; readonly remedy?: string } {
+    // A file of the program is missing; the message has the remedy.
+    if (error instanceof Error && error.name === "IncompleteInstallation") return { message: error.message };
     if (!(error instanceof ReasonixError)) return { message: this.chat.internal(errorMessage(error)) };
     const { message, remedy } = error.texts;
     const place = error.place ? `${formatLocation(error.place)}: ` : "";

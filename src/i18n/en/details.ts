@@ -38,16 +38,6 @@ export const texts = (t: Translate) => ({
   problem: t`Not saved`,
   servers: t`MCP servers`,
   languageServers: t`Language servers`,
-  states: {
-    disabled: t`off`,
-    idle: t`not needed yet`,
-    starting: t`starting`,
-    ready: t`ready`,
-    failed: t`failed`,
-    "needs-auth": t`needs a sign-in`,
-    stopped: t`ended`,
-    provider: t`the model's provider speaks to it`,
-  },
   tools: (count: number) => count === 1 ? t`1 tool` : t`${count} tools`,
   commands: {
     rewind: t`Rewind…`,

@@ -13,6 +13,7 @@ export const texts = (t: Translate) => ({
   },
   follow: t`End follows`,
   newLines: (count: string) => count === "1" ? t`1 new line` : t`${count} new lines`,
+  newEntries: (count: string) => t`${count} new`,
   notFound: t`not found`,
   keysTitle: t`Keys of the full-screen view`,
   keys: {
@@ -33,7 +34,7 @@ export const texts = (t: Translate) => ({
     mode: t`next approval mode; Shift+Tab while the message has text`,
     redraw: t`draw everything again`,
     help: t`these keys`,
-    answers: t`answer a question: yes, no, allow more; destructive calls need y and Enter`,
+    answers: t`answer a question: yes, no, allow more; destructive calls need y twice`,
   },
 
   nothing: t`No entries`,

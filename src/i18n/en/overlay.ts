@@ -6,6 +6,7 @@ export const texts = (t: Translate) => ({
     move: t`↑↓`,
     mark: t`space marks`,
     choose: t`enter chooses`,
+    confirm: (key: string) => t`${key} after a second allows it`,
     scroll: t`PgUp/PgDn scroll`,
     leave: t`esc leaves`,
     stop: t`esc denies and stops`,

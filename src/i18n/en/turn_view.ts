@@ -69,4 +69,15 @@ export const texts = (t: Translate) => ({
   },
   hook: (event: string, command: string, outcome: string) => t`hook ${event} (${outcome}): ${command}`,
   server: (name: string, state: string) => t`MCP server ${name}: ${state}`,
+  languageServer: (name: string, state: string) => t`language server ${name}: ${state}`,
+  serverStates: {
+    disabled: t`off`,
+    idle: t`not needed yet`,
+    starting: t`starting`,
+    ready: t`ready`,
+    failed: t`failed`,
+    "needs-auth": t`needs a sign-in`,
+    stopped: t`ended`,
+    provider: t`the model's provider speaks to it`,
+  },
 });

@@ -7,7 +7,7 @@ import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
 import { findProgram, systemText } from "../../util/process.ts";
 import { attempt } from "../../util/lazy.ts";
-import { readPiece } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
 
 /** A server that can be started; its settings are validated. */
 export interface ServerPlan {
@@ -190,8 +190,7 @@ type Fail = (problem: LocalizedMessage, remedy: LocalizedMessage) => ReasonixErr
 function startOf(path: string, fail: Fail): string {
   try {
     if (!Deno.statSync(path).isFile) throw fail(message`is not a file`, message`name the model file itself`);
-    using file = Deno.openSync(path);
-    return new TextDecoder("latin1").decode(readPiece(file, 0, MAGIC.length));
+    return new TextDecoder("latin1").decode(readPieceOf(path, 0, MAGIC.length));
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw error instanceof Deno.errors.NotFound
@@ -236,12 +235,8 @@ export function modelSize(bytes: number): string {
 
 /** Available memory in bytes, also where a container has less than the machine. */
 function availableMemory(): number | undefined {
-  try {
-    const { available } = Deno.systemMemoryInfo();
-    return available > 0 ? Math.min(available, containerMemory()) : undefined;
-  } catch {
-    return undefined;
-  }
+  const available = attempt(() => Deno.systemMemoryInfo().available) ?? 0;
+  return available > 0 ? Math.min(available, containerMemory()) : undefined;
 }
 
 /** The free memory of a container; cached file pages count as free. */

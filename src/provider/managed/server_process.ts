@@ -1,5 +1,6 @@
 import { processEnvironment } from "../../path/read_env.ts";
 import { outputOf, runProgram } from "../../util/process.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /**
  * A server and its supervisor, a small shell, are one process group. Each user of the server holds the pipe
@@ -58,12 +59,9 @@ export async function makePipe(path: string): Promise<void> {
 
 /** Holds the server of a pipe until it is closed or this process ends; undefined without a pipe. */
 export function openPipe(path: string): Deno.FsFile | undefined {
-  try {
-    if (!Deno.lstatSync(path).isFifo) return undefined;
-    return Deno.openSync(path, { read: true, write: true });
-  } catch {
-    return undefined;
-  }
+  return attempt(() =>
+    Deno.lstatSync(path).isFifo ? Deno.openSync(path, { read: true, write: true }) : undefined
+  );
 }
 
 /** Variables that a server needs: paths, caches, and settings of GPUs and threads; no keys or tokens. */

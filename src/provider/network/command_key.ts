@@ -14,6 +14,7 @@ import { atMost, unlessAborted } from "../../util/timer.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { providerError, ProviderFailure } from "../errors.ts";
 import type { Connection } from "../kind.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const LIMIT_MS = 30_000;
 /** Longest wait for a command that was ended. */
@@ -209,7 +210,6 @@ function shown(command: string | readonly string[]): string {
 }
 
 function endGroup(pid: number): void {
-  try {
-    Deno.kill(Deno.build.os === "windows" ? pid : -pid, "SIGKILL");
-  } catch { /* nothing is left of it */ }
+  // Nothing may be left of it.
+  attempt(() => Deno.kill(Deno.build.os === "windows" ? pid : -pid, "SIGKILL"));
 }

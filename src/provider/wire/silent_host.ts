@@ -1,6 +1,7 @@
 import { message } from "../../core/mod.ts";
 import { type Endpoint, nameOf, providerError, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const LIMIT_MS = 10_000;
 
@@ -54,7 +55,5 @@ async function settled<T>(work: Promise<T>, clock: Clock): Promise<T | "failed" 
 }
 
 function closeQuietly(connection: Deno.Conn): void {
-  try {
-    connection.close();
-  } catch { /* closed before */ }
+  attempt(() => connection.close());
 }

@@ -7,7 +7,7 @@ import {
   type ToolCall,
   type Usage,
 } from "../../core/mod.ts";
-import { isRecord, recordOf, safeText } from "../../util/json.ts";
+import { isRecord, parseJson, recordOf, safeText } from "../../util/json.ts";
 import {
   type Endpoint,
   htmlText,
@@ -167,10 +167,8 @@ export abstract class WireReply implements ReplyReader {
         false,
       );
     }
-    let value: unknown;
-    try {
-      value = JSON.parse(this.#raw);
-    } catch {
+    const value = parseJson(this.#raw);
+    if (value === undefined) {
       throw protocolFailure(message`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
     }
     for (const each of Array.isArray(value) ? value : [value]) this.add(each);
@@ -251,14 +249,11 @@ export class EventReader {
  * else line by line (events without a blank line between them).
  */
 function parseData(data: string): readonly unknown[] | undefined {
-  try {
-    return [JSON.parse(data)];
-  } catch {
-    if (!data.includes("\n")) return undefined;
-  }
-  try {
-    return [JSON.parse(data.replaceAll("\n", ""))];
-  } catch { /* several events, perhaps */ }
+  const value = parseJson(data);
+  if (value !== undefined) return [value];
+  if (!data.includes("\n")) return undefined;
+  const joined = parseJson(data.replaceAll("\n", ""));
+  if (joined !== undefined) return [joined];
   return attempt(() =>
     data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) => JSON.parse(line))
   );

@@ -29,6 +29,7 @@ import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 import type { RunOptions, RunPaths } from "../run_options.ts";
 import { cutText } from "../../util/terminal_text.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Returns what of this process's environment stays out of children and texts. */
 export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {
@@ -299,12 +300,11 @@ function oncePerProject(
   const directory = projectDir(cacheDirectory(paths), paths.cwd);
   const file = `${directory}/${kind}`;
   if (readSmallText(file) === text) return undefined;
-  try {
+  // A home that cannot be written to is no reason to stop.
+  attempt(() => {
     Deno.mkdirSync(directory, { recursive: true, mode: 0o700 });
     Deno.writeTextFileSync(file, text, { mode: 0o600 });
-  } catch {
-    // A home that cannot be written to is no reason to stop.
-  }
+  });
   return text;
 }
 

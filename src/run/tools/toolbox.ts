@@ -30,7 +30,10 @@ export function buildRegistry(
   return new ToolRegistry(builtins, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
     enabled,
     disabled,
-    alias: mapValues(alias, ({ arguments: args, ...rest }) => ({ ...rest, args })),
+    alias: mapValues(
+      alias,
+      ({ tool, arguments: args, parameters, description }) => ({ tool, args, parameters, description }),
+    ),
   });
 }
 

@@ -5,6 +5,7 @@ import { systemText } from "../../util/process.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./backend.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface RejectedBackend {
   readonly backend: BackendName;
@@ -176,12 +177,10 @@ export async function forgetProbe(name: string, cacheDir: string): Promise<void>
 }
 
 function systemKey(program: string | undefined): string | undefined {
-  try {
-    if (program === undefined) return undefined;
-    return [program, Deno.statSync(program).mtime?.getTime(), Deno.osRelease(), Deno.uid()].join(" ");
-  } catch {
-    return undefined;
-  }
+  if (program === undefined) return undefined;
+  return attempt(() =>
+    [program, Deno.statSync(program).mtime?.getTime(), Deno.osRelease(), Deno.uid()].join(" ")
+  );
 }
 
 function stampFile(name: string, cacheDir: string): string {

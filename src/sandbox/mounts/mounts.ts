@@ -4,6 +4,7 @@ import { realPath } from "../../path/real_path.ts";
 import type { AgentDirectory, HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
 import { attempt } from "../../util/lazy.ts";
+import { isDirectory } from "../../path/probe.ts";
 
 /** The existing ones, as real paths: nothing can be mounted on a path that does not exist. */
 export function existingMounts(paths: Iterable<string>): MountPath[] {
@@ -184,11 +185,8 @@ function replacement(
   by: string,
   parts: { readonly shown?: readonly string[]; readonly shared?: readonly string[] },
 ): Replacement | undefined {
-  try {
-    Deno.mkdirSync(by, { recursive: true, mode: 0o700 });
-  } catch {
-    return undefined;
-  }
+  attempt(() => Deno.mkdirSync(by, { recursive: true, mode: 0o700 }));
+  if (!isDirectory(by)) return undefined;
   const there = (names: readonly string[] = []) =>
     existingMounts(names.map((name) => `${path}/${name}`)).map((mount) => mount.path);
   return { path, by, shown: there(parts.shown), shared: there(parts.shared) };

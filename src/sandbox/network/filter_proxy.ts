@@ -2,6 +2,7 @@ import { errorMessage } from "../../core/mod.ts";
 import { joinBytes } from "../../util/bytes.ts";
 import type { ProxyAddress } from "../jail/backend.ts";
 import { coversAddress, type Destination, HostList, normalizeHost } from "./hosts.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Connections at a time; each takes two descriptors of this process. */
 const MAX_CONNECTIONS = 256;
@@ -148,12 +149,9 @@ async function read(opening: Opening): Promise<ProxyRequest | undefined> {
   return first === 5 ? await openSocks(opening) : await openHttp(opening);
 }
 
+/** The other side of the pipe may have closed it. */
 function closeQuietly(conn: Deno.Conn): void {
-  try {
-    conn.close();
-  } catch {
-    // Closed by the other side of the pipe.
-  }
+  attempt(() => conn.close());
 }
 
 /** Headers between program and proxy, none of the destination's business (RFC 9110 §7.6.1). */

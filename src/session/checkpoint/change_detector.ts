@@ -4,7 +4,8 @@ import { readSmallText, sortedEntries } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
 import { attempt } from "../../util/lazy.ts";
-import { readPiece } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
+import { joinBytes } from "../../util/bytes.ts";
 
 /** Bytes gathered before they are written. */
 const BATCH = 4 << 20;
@@ -30,7 +31,7 @@ class BlobStore {
   /** The pack this writer appends to, and its size. */
   #pack = "";
   #size = 0;
-  #waiting: { readonly id: string; readonly content: Uint8Array }[] = [];
+  #waiting: { readonly id: string; readonly content: Uint8Array<ArrayBuffer> }[] = [];
   #waitingBytes = 0;
 
   constructor(dir: string) {
@@ -56,11 +57,10 @@ class BlobStore {
    */
   flush(): void {
     if (this.#waiting.length === 0) return;
-    const bytes = new Uint8Array(this.#waitingBytes);
+    const bytes = joinBytes(this.#waiting.map(({ content }) => content));
     let lines = "";
     let at = 0;
     for (const { id, content } of this.#waiting) {
-      bytes.set(content, at);
       lines += `${id} ${this.#size + at} ${content.length}\n`;
       at += content.length;
     }
@@ -87,8 +87,7 @@ class BlobStore {
     const found = (this.#index ??= this.#load()).get(id);
     if (!found) return undefined;
     try {
-      using file = Deno.openSync(`${this.#dir}/${found.pack}.pack`, { read: true });
-      const bytes = readPiece(file, found.offset, found.length);
+      const bytes = readPieceOf(`${this.#dir}/${found.pack}.pack`, found.offset, found.length);
       return bytes.length < found.length ? undefined : bytes;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
@@ -112,11 +111,8 @@ class BlobStore {
 
 const HEADER = new TextEncoder();
 
-async function blobId(content: Uint8Array): Promise<string> {
-  const header = HEADER.encode(`blob ${content.length}\0`);
-  const bytes = new Uint8Array(header.length + content.length);
-  bytes.set(header);
-  bytes.set(content, header.length);
+async function blobId(content: Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = joinBytes([HEADER.encode(`blob ${content.length}\0`), content]);
   return new Uint8Array(await crypto.subtle.digest("SHA-1", bytes)).toHex();
 }
 

@@ -7,7 +7,7 @@ import { projectDirs, type SessionInfo } from "../catalogue/catalogue.ts";
 import { titleOf } from "../state/state.ts";
 import { isUsable } from "../state/state.ts";
 import { docOf, type DocRole, isBusy, openDatabase, refreshProject } from "./database.ts";
-import { readPiece } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
 
 export interface StatsOptions {
   readonly by: "day" | "model" | "project" | "session" | "project_model";
@@ -262,8 +262,7 @@ function aroundHit(database: DatabaseSync, options: AroundOptions): TranscriptPi
 /** The index holds words only; the text is read from its line in the session file. */
 function readDoc(path: string, offset: number, length: number): string {
   try {
-    using file = Deno.openSync(path, { read: true });
-    const value: unknown = JSON.parse(new TextDecoder().decode(readPiece(file, offset, length)));
+    const value: unknown = JSON.parse(new TextDecoder().decode(readPieceOf(path, offset, length)));
     return isUsable(value) ? docOf(value)?.text ?? "" : "";
   } catch {
     return "";

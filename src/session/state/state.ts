@@ -506,7 +506,7 @@ export function apply(state: SessionState, event: Event, filed?: Filed): Session
   if (event.seq > 0) state.updated = event.time;
   applyFacts(state, event);
   if (event.type === "rewind") rewind(state, event);
-  else if (SHAPES_CONVERSATION.has(event.type)) {
+  else if (isInConversation(event)) {
     const kept = stripPayload(state, event);
     const parent = state.head;
     const place = filed && state.events.filed && isLarge(event) ? filed.place : undefined;
@@ -516,13 +516,20 @@ export function apply(state: SessionState, event: Event, filed?: Filed): Session
   return state;
 }
 
-const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
+/** Decisions without the user are shown in no conversation. */
+function isInConversation(event: Event): boolean {
+  return CONVERSATION.has(event.type) && !(event.type === "approval.decision" && event.source !== "user");
+}
+
+const CONVERSATION: ReadonlySet<string> = new Set(
   [
     "turn.start",
     "turn.end",
     "message.user",
     "message.end",
     "tool.start",
+    "approval.request",
+    "approval.decision",
     "tool.end",
     "todo.update",
     "plan.change",
@@ -531,7 +538,7 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
   ] satisfies Event["type"][],
 );
 
-/** Reports whether an event has long texts that only a rewind needs. */
+/** Reports whether an event has texts that only a rewind and the end of a resumed chat need. */
 function isLarge(event: Event): boolean {
   return event.type === "turn.end" ? event.reason === "done" : LARGE.has(event.type);
 }
@@ -541,6 +548,8 @@ const LARGE: ReadonlySet<string> = new Set(
     "message.user",
     "message.end",
     "tool.start",
+    "approval.request",
+    "approval.decision",
     "tool.end",
     "todo.update",
     "plan.change",

@@ -5,7 +5,7 @@ import { linesOf } from "../../util/lines.ts";
 import { VERSION } from "../../util/version.ts";
 import { attempt } from "../../util/lazy.ts";
 import { unlessAborted } from "../../util/timer.ts";
-import { readPiece } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -239,14 +239,8 @@ function fileOfBuild(name: string, program: string): string | undefined {
 }
 
 function buildOf(bundle: URL): string | undefined {
-  try {
-    const file = Deno.openSync(bundle, { read: true });
-    const head = new TextDecoder().decode(readPiece(file, 0, HEAD_BYTES));
-    file.close();
-    return head.split("\n").find((line) => line.startsWith("// Reasonix "));
-  } catch {
-    return undefined;
-  }
+  const head = attempt(() => readPieceOf(bundle, 0, HEAD_BYTES));
+  return new TextDecoder().decode(head).split("\n").find((line) => line.startsWith("// Reasonix "));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { joinBytes } from "../../util/bytes.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /**
  * The way a file's bytes represent text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through
@@ -39,12 +40,8 @@ export function decodeText(bytes: Uint8Array): Decoded | undefined {
 
 function plainUtf8(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0) || hasManyControls(bytes)) return undefined;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return text.startsWith("\ufeff") ? undefined : text;
-  } catch {
-    return undefined;
-  }
+  const text = attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  return text?.startsWith("\ufeff") ? undefined : text;
 }
 
 /** Encoding of a file, or undefined for binary. With `complete` false, `bytes` is only its beginning. */
@@ -55,7 +52,7 @@ export function detectEncoding(
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     const body = bytes.subarray(3);
     if (body.includes(0)) return undefined;
-    return { encoding: isUtf8(body, complete) ? "utf-8" : "utf-8-escaped", bom: true };
+    return { encoding: isIn("utf-8", body, complete) ? "utf-8" : "utf-8-escaped", bom: true };
   }
   if (complete ? bytes.length % 2 === 0 : true) {
     if (bytes[0] === 0xff && bytes[1] === 0xfe && !(bytes[2] === 0 && bytes[3] === 0)) {
@@ -67,7 +64,9 @@ export function detectEncoding(
     const encoding = bareUtf16(bytes, complete);
     return encoding && { encoding, bom: false };
   }
-  if (isUtf8(bytes, complete)) return hasManyControls(bytes) ? undefined : { encoding: "utf-8", bom: false };
+  if (isIn("utf-8", bytes, complete)) {
+    return hasManyControls(bytes) ? undefined : { encoding: "utf-8", bom: false };
+  }
   if (hasManyControls(bytes)) return undefined;
   if (isMostlyUtf8(bytes)) return { encoding: "utf-8-escaped", bom: false };
   return { encoding: looksLikeGb18030(bytes, complete) ? "gb18030" : "windows-1252", bom: false };
@@ -111,13 +110,10 @@ function encodeBody(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> |
   }
 }
 
-function isUtf8(bytes: Uint8Array, complete: boolean): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: !complete });
-    return true;
-  } catch {
-    return false;
-  }
+/** Reports whether bytes decode without an error. */
+function isIn(encoding: string, bytes: Uint8Array, complete: boolean): boolean {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  return attempt(() => decoder.decode(bytes, { stream: !complete })) !== undefined;
 }
 
 /** Control characters that no text editor writes, beyond a few. */
@@ -274,11 +270,7 @@ function encodeLatin(text: string): Uint8Array<ArrayBuffer> | string {
  * that area.
  */
 function looksLikeGb18030(bytes: Uint8Array, complete: boolean): boolean {
-  try {
-    new TextDecoder("gb18030", { fatal: true }).decode(bytes, { stream: !complete });
-  } catch {
-    return false;
-  }
+  if (!isIn("gb18030", bytes, complete)) return false;
   let pairs = 0;
   let common = 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -27,7 +27,7 @@ const CALLS: Readonly<Record<string, readonly [tool: string, args: Record<string
 /** Sign-ins of one run: the first, and one for missing scopes. */
 const MOST_SIGN_INS = 3;
 
-/** What the suite tells a client. */
+/** A scenario of the suite, as a client gets it. */
 interface Scenario {
   readonly name: string;
   /** The address of the server. */
@@ -36,7 +36,7 @@ interface Scenario {
   readonly context: Readonly<Record<string, string>>;
 }
 
-/** The files of a client and what it knows of itself. */
+/** The home of a client and its secrets. */
 interface Client {
   readonly home: string;
   readonly secret: (name: string) => string | undefined;

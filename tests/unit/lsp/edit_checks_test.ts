@@ -11,7 +11,7 @@ async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20
   const { EditChecks, LanguageServers, serverSpecs } = await loadLsp();
   const { ServerProcess } = await loadProcesses();
   const temp = await makeTempDir();
-  const gone: string[] = [];
+  const changes: string[] = [];
   const args = ["run", "-A", "--no-config", "--quiet", SERVER, JSON.stringify(behaviour)];
   const entry = { enabled: true, env: {}, language_id: "", root_markers: [], extensions: [".fake"], args };
   const servers = new LanguageServers({
@@ -22,7 +22,7 @@ async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20
       const plan = { command, args: words, env: Deno.env.toObject() };
       return Promise.resolve(new ServerProcess(plan, { cwd: root, guard: undefined }));
     },
-    givenUp: (name, why) => gone.push(`${name}: ${why}`),
+    changed: ({ server, state, why }) => changes.push([server, state, why ?? ""].join(" ").trim()),
   });
   const shown = (path: string) => path.slice(temp.path.length + 1);
   const checks = new EditChecks({ servers, budgetMs, limitMs, shown });
@@ -32,7 +32,7 @@ async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20
     path,
     checks,
     servers,
-    gone,
+    changes,
     edit(text: string): Promise<string | undefined> {
       checks.before([path]);
       Deno.writeTextFileSync(path, text);
@@ -111,8 +111,26 @@ Deno.test("the final answer waits for checks in progress, up to a limit", async 
 Deno.test("a server that crashes repeatedly is not restarted", async () => {
   await using s = await stage({ diesOn: "DIE" });
   for (let edit = 0; edit < 5; edit++) assertEquals(await s.edit(`DIE ${edit}\n`), undefined);
-  assertEquals(s.gone.length, 1);
-  assertStringIncludes(s.gone[0] ?? "", "fake: it ended with exit code 3");
+  assertEquals(s.changes.filter((change) => change.startsWith("fake failed")).length, 1);
+  assertStringIncludes(s.changes.at(-1) ?? "", "fake failed it ended with exit code 3");
+  assertEquals(s.changes.filter((change) => change === "fake starting").length, 3);
+  assertStringIncludes(
+    s.changes.find((change) => change.startsWith("fake stopped")) ?? "",
+    "it ended with exit code 3",
+  );
   assertEquals(s.servers.serverFor(s.path), undefined);
   assertEquals(s.servers.states.map(({ state }) => state), ["failed"]);
+});
+
+Deno.test("each state of a server is reported once, but not that the session closes", async () => {
+  const s = await stage({});
+  await s.edit("BAD\n");
+  assertEquals(s.changes, ["fake starting", "fake ready"]);
+  await s.servers.serverFor(s.path)?.stop();
+  assertEquals(s.servers.states.map(({ state }) => state), ["stopped"]);
+  await s.edit("BAD BAD\n");
+  const all = ["fake starting", "fake ready", "fake stopped", "fake starting", "fake ready"];
+  assertEquals(s.changes, all);
+  await s[Symbol.asyncDispose]();
+  assertEquals(s.changes, all);
 });

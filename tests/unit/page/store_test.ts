@@ -187,6 +187,10 @@ const KINDS: { [K in keyof typeof EVENT_KINDS]: [NewEvent & { type: K }, string]
     { type: "mcp.server", server: "git", state: "failed", detail: "no such program" },
     "note warning server MCP server git cannot be used: no such program",
   ],
+  "lsp.server": [
+    { type: "lsp.server", server: "go", state: "stopped", detail: "it ended with exit code 3" },
+    "",
+  ],
   "checkpoint": [{ type: "checkpoint", turn: 1, files: 3, id: "c" }, "note info mark checkpoint of 3 files"],
   "compaction": [
     {

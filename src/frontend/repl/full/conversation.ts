@@ -39,10 +39,12 @@ interface Anchor {
 }
 
 interface Row {
-  readonly text: string;
   readonly piece: PrintedPiece;
   /** Characters of the block before it. */
   readonly offset: number;
+  readonly text: () => string;
+  /** The text, with styles only where they are there anyway. */
+  readonly plain: string;
 }
 
 interface LaidBlock {
@@ -120,9 +122,11 @@ export class ConversationPanel implements PanelView {
     for (; lines.length < rows && at.block < this.#all.length; at = { block: at.block + 1, row: 0 }) {
       const { rows: all } = this.#laid(at.block);
       if (at.block === cursor.block) this.#caret = lines.length + cursor.row - at.row;
-      const marks = matches(all.map(({ text }) => text), this.#query);
+      // A match may go over the ends of some rows.
+      const near = Math.max(0, at.row - rows);
+      const marks = this.#matches(all.slice(near, at.row + 2 * rows));
       for (let row = at.row; row < all.length && lines.length < rows; row++) {
-        lines.push(emphasised(all[row]?.text ?? "", marks.get(row) ?? []));
+        lines.push(emphasised(all[row]?.text() ?? "", marks.get(row - near) ?? []));
       }
     }
     this.#evict(top.block, at.block);
@@ -156,7 +160,7 @@ export class ConversationPanel implements PanelView {
     for (let step = 0; step <= this.#all.length; step++) {
       const block = (cursor.block + direction * step + this.#all.length * 2) % this.#all.length;
       if (!this.#mayHave(block, text)) continue;
-      const marks = matches(this.#laid(block).rows.map(({ text }) => text), text);
+      const marks = this.#matches(this.#laid(block).rows);
       const rows = [...marks.keys()].sort((a, b) => direction * (a - b));
       const isBehind = (row: number) => direction * (row - cursor.row) > (isNext ? 0 : -1);
       const row = step === 0 ? rows.find(isBehind) : rows[0];
@@ -167,6 +171,10 @@ export class ConversationPanel implements PanelView {
       this.#evict(block, block);
     }
     return false;
+  }
+
+  #matches(rows: readonly Row[]): ReturnType<typeof matches> {
+    return this.#query === "" ? new Map() : matches(rows.map(({ plain }) => plain), this.#query);
   }
 
   copied(): string | undefined {
@@ -224,15 +232,14 @@ export class ConversationPanel implements PanelView {
     // It is laid out again until everything is loaded.
     if (!piece.isReady()) block.style = "";
     const isGap = isApart(block.rows.at(-1)?.piece.kind ?? block.before, piece);
-    const { palette } = this.#deps;
-    const opened = piece.item && this.#isOpen(piece)
-      ? new StyledLines([itemText(piece.item, { palette, marks: this.#marks })]).rows(
-        Math.max(1, columns - 2),
-      )
-        .slice(0, Infinity).map((row) => `  ${row}`)
-      : [];
-    for (const text of [...(isGap ? [""] : []), ...rows, ...opened]) {
-      block.rows.push({ text, piece, offset: endOf(block.rows.at(-1)) });
+    const add = (plain: string, text = () => plain) =>
+      block.rows.push({ piece, offset: endOf(block.rows.at(-1)), text, plain });
+    for (const row of isGap ? ["", ...rows] : rows) add(row);
+    if (!piece.item || !this.#isOpen(piece)) return;
+    const style = { palette: this.#deps.palette, marks: this.#marks };
+    const opened = new StyledLines([itemText(piece.item, style)]).rows(Math.max(1, columns - 2));
+    for (const [at, plain] of opened.plain().entries()) {
+      add(`  ${plain}`, () => `  ${opened.slice(at, at + 1)[0] ?? ""}`);
     }
   }
 
@@ -340,7 +347,7 @@ function isBefore(a: Position, b: Position): boolean {
 
 /** Characters up to the end of a row, at least one. Blanks depend on the width. */
 function endOf(row: Row | undefined): number {
-  return row ? row.offset + Math.max(1, withoutStyles(row.text).replace(/\s/g, "").length) : 0;
+  return row ? row.offset + Math.max(1, withoutStyles(row.plain).replace(/\s/g, "").length) : 0;
 }
 
 /** The name of the item of a piece, whenever it is laid out. */

@@ -1,4 +1,3 @@
-import type { Assembly } from "../../../run/mod.ts";
 import type { Event } from "../../../core/mod.ts";
 import { covered, over, padded } from "../overlay/box.ts";
 import { typed } from "../overlay/search.ts";
@@ -8,7 +7,6 @@ import { ConversationPanel } from "./conversation.ts";
 import type { Layout, LayoutDeps } from "../chat_layout.ts";
 import type { PanelView } from "./panel_view.ts";
 import type { SessionPanels } from "./session_panels.ts";
-import type { Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { lazy } from "../../../util/lazy.ts";
 
@@ -50,16 +48,14 @@ type Key = InputEvent & { readonly kind: "key" };
 export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
   readonly #chat: ConversationPanel;
-  readonly #texts: () => Texts["full"];
   /** The other panels, loaded with the session: the first frame comes earlier. */
   #session: SessionPanels | undefined;
-  #assembly: Assembly | undefined;
   #focus: Focus = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
   #panel: PanelName = "chat";
   #second: "files" | "log" = "files";
-  /** The side bar is shown next to the panels, and over one where they have no space for it. */
-  readonly #side = { docked: true, over: false };
+  /** The side bar is shown; absent: where it has space next to the panels. */
+  #side: boolean | undefined;
   #search: Search | undefined;
   /** A report in the status line, until the next key. */
   #report = "";
@@ -67,21 +63,21 @@ export class FullLayout implements Layout {
   #size: { readonly columns: number; readonly rows: number };
   #body = 0;
 
-  private constructor(deps: LayoutDeps, texts: () => Texts["full"]) {
+  constructor(deps: LayoutDeps) {
     this.#deps = deps;
-    this.#texts = texts;
     this.#size = deps.terminal;
     this.#chat = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
-      panelTexts: texts,
+      panelTexts: deps.full,
       marks: () => this.#session?.marks(),
-      showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
+      showsReasoning: () => this.#tui?.show_reasoning ?? false,
     });
+    if (deps.live.assembly) this.opened();
   }
 
-  static async load(deps: LayoutDeps): Promise<FullLayout> {
-    return new FullLayout(deps, await deps.texts.area("full"));
+  get #tui() {
+    return this.#deps.live.assembly?.loaded.config.tui;
   }
 
   #panelOf(name: PanelName): PanelView | undefined {
@@ -90,8 +86,8 @@ export class FullLayout implements Layout {
 
   readonly #loadSession = lazy(async () => {
     const { loadSessionPanels } = await import("./session_panels.ts");
-    const session = this.#session = await loadSessionPanels(this.#deps, this.#texts);
-    if (this.#assembly) session.opened(this.#assembly);
+    this.#session = await loadSessionPanels(this.#deps);
+    this.#session.opened();
     this.#deps.changed();
   });
 
@@ -108,9 +104,8 @@ export class FullLayout implements Layout {
     this.#session?.event(event);
   }
 
-  opened(assembly: Assembly): void {
-    this.#assembly = assembly;
-    if (this.#session) this.#session.opened(assembly);
+  opened(): void {
+    if (this.#session) this.#session.opened();
     else this.#loadSession().catch(this.#deps.failed);
   }
 
@@ -136,7 +131,7 @@ export class FullLayout implements Layout {
     else if (key === "ctrl+b") this.#toggleSide();
     else if (key === "ctrl+p" && !composer.modal) this.#openPalette().catch(this.#deps.failed);
     else if (key === "alt+m") nextMode();
-    else if (key === "escape" && this.#sideIsOver && !composer.modal) this.#side.over = false;
+    else if (key === "escape" && this.#sideIsOver && !composer.modal) this.#side = undefined;
     else return this.#focus === "composer" ? this.#composerKey(event) : this.#panelKey(event, this.#focus);
     return true;
   }
@@ -192,8 +187,8 @@ export class FullLayout implements Layout {
   }
 
   #toggleSide(): void {
-    const place = this.#sideDocks ? "docked" : "over";
-    this.#side[place] = !this.#side[place];
+    const isShown = !(this.#side ?? this.#sideDocks);
+    this.#side = isShown === this.#sideDocks ? undefined : isShown;
   }
 
   #beginSearch(): void {
@@ -229,29 +224,24 @@ export class FullLayout implements Layout {
   }
 
   async #openPalette(): Promise<void> {
-    const { dialogs, composer, changed } = this.#deps;
+    const { dialogs, composer, full, changed } = this.#deps;
     const type = (text: string) => {
       composer.input({ kind: "key", key: "text", text });
       this.#focusOn("composer");
     };
     const act = await dialogs.overlays.open(async () => {
       const { palettePanel } = await import("./session_panels.ts");
-      return palettePanel({
-        ...this.#deps,
-        style: await dialogs.style(),
-        texts: this.#texts().palette,
-        type,
-      });
+      return palettePanel({ ...this.#deps, style: await dialogs.style(), texts: full().palette, type });
     });
     act?.();
     changed();
   }
 
   async #showKeys(): Promise<void> {
-    const { dialogs, texts } = this.#deps;
+    const { dialogs, full, texts } = this.#deps;
     await dialogs.overlays.open(async () => {
       const { keysPanel } = await import("../overlay/full_keys.ts");
-      return keysPanel(this.#texts(), texts.composer, await dialogs.style());
+      return keysPanel(full(), texts.composer, await dialogs.style());
     });
   }
 
@@ -275,7 +265,7 @@ export class FullLayout implements Layout {
   }
 
   get #sideIsOver(): boolean {
-    return this.#side.over && !this.#sideDocks;
+    return this.#side === true && !this.#sideDocks;
   }
 
   /** The columns of the view from left to right, with a border between each two. */
@@ -284,7 +274,10 @@ export class FullLayout implements Layout {
     if (rows < WIDE.rows || columns < WIDE.panels) {
       return [{ width: columns, panels: PANELS, shown: this.#panel }];
     }
-    const side = this.#sideDocks && this.#side.docked ? [sideBar(this.#sideWidth(columns))] : [];
+    const percent = this.#tui?.sidebar_width ?? 20;
+    const most = columns - 2 * (SIDE.panel + 1);
+    const width = Math.max(SIDE.least, Math.min(Math.floor(columns * percent / 100), most));
+    const side = this.#sideDocks && this.#side !== false ? [sideBar(width)] : [];
     const left = columns - side.reduce((sum, { width }) => sum + width + 1, 0);
     const second = Math.floor((left - 1) / 2);
     return [
@@ -292,12 +285,6 @@ export class FullLayout implements Layout {
       { width: left - 1 - second, panels: ["chat"], shown: "chat" },
       { width: second, panels: ["files", "log"], shown: this.#second },
     ];
-  }
-
-  #sideWidth(columns: number): number {
-    const percent = this.#assembly?.loaded.config.tui.sidebar_width ?? 20;
-    const most = columns - 2 * (SIDE.panel + 1);
-    return Math.max(SIDE.least, Math.min(Math.floor(columns * percent / 100), most));
   }
 
   frame(columns: number, rows: number): Frame {
@@ -315,7 +302,7 @@ export class FullLayout implements Layout {
     const below = stack([
       { lines: above },
       this.#focus === "composer" ? draft : { lines: draft.lines },
-      { lines: [this.#statusLine(columns)] },
+      this.#statusLine(columns),
     ]);
     const whole = stack([body, below]);
     if (!top) return whole;
@@ -337,65 +324,64 @@ export class FullLayout implements Layout {
     return { ...body, lines };
   }
 
-  /** A region as wide as it is: its title, its panel, and while that is searched the search. */
+  /** A region as wide as it is: its title, and its panel. */
   #region(region: Region, rows: number): Frame {
     const { width, shown } = region;
-    const search = shown === this.#panel && rows > 2 ? this.#search : undefined;
-    const space = Math.max(0, rows - (search ? 2 : 1));
+    const space = Math.max(0, rows - 1);
     const view = shown === "side" ? this.#session?.side : this.#panelOf(shown);
     const { lines, caret }: Frame = view && space > 0 ? view.frame(width, space) : { lines: [] };
     const content = Array.from({ length: space }, (_, row) => padded(lines[row] ?? "", width));
     return stack([
       { lines: rows > 0 ? [this.#title(region)] : [] },
       caret && shown === this.#focus ? { lines: content, caret } : { lines: content },
-      search ? this.#searchFrame(search, width) : { lines: [] },
     ]);
-  }
-
-  #searchFrame({ text, found }: Search, width: number): Frame {
-    const { accent, dim } = this.#deps.looks.palette;
-    const written = found === false ? `/${text} · ${this.#texts().notFound}` : `/${text}`;
-    const lines = [(found === undefined ? accent : dim)(padded(written, width))];
-    const column = Math.min(width - 1, displayWidth(written));
-    return found === undefined ? { lines, caret: { row: 0, column } } : { lines };
   }
 
   /** The tabs of a region; where they have no space, only the one in view is named. */
   #title({ width, panels, shown }: Region): string {
     const { dim, bold, accent } = this.#deps.looks.palette;
-    const names = this.#texts().panels;
-    const others = panels.filter((panel) => panel !== shown)
-      .reduce((sum, panel) => sum + displayWidth(names[panel]) + 3, 0);
-    const isNarrow = others + displayWidth(names[shown]) + 3 >= width;
-    const space = Math.max(0, width - 3 - (isNarrow ? 0 : others));
-    const tabs = (isNarrow || shown === "side" ? [shown] : panels).map((panel) => {
-      if (panel !== shown) return `${dim("─")} ${dim(names[panel])} `;
-      const text = panel === "side" ? names.side : this.#panelOf(panel)?.title(space) ?? names[panel];
-      return `${dim("─")} ${(panel === this.#focus ? accent : bold)(fitDisplay(text, space))} `;
-    }).join("");
+    const names = this.#deps.full().panels;
+    const taken = (of: readonly string[]) => of.reduce((sum, name) => sum + displayWidth(name) + 3, 0);
+    const isNarrow = taken(panels.map((panel) => names[panel])) >= width;
+    const named = isNarrow || shown === "side" ? [shown] : panels;
+    const others = named.filter((panel) => panel !== shown).map((panel) => names[panel]);
+    const title = shown === "side" ? names.side : this.#panelOf(shown)?.title() ?? names[shown];
+    const fitting = fitDisplay(title, Math.max(0, width - 3 - taken(others)));
+    const text = (shown === this.#focus ? accent : bold)(fitting);
+    const tabs = named.map((panel) => `${dim("─")} ${panel === shown ? text : dim(names[panel])} `).join("");
     return tabs + dim("─".repeat(Math.max(0, width - displayWidth(tabs))));
   }
 
-  #statusLine(columns: number): string {
-    const { status, hint, looks: { palette: { dim, good } }, dialogs: { overlays } } = this.#deps;
-    const { chat } = this.#deps.texts;
-    const text = hint();
-    if (this.#report !== "") return good(fitDisplay(this.#report, columns));
-    if (overlays.aside) return hintRows([chat.asideAnswer, chat.asideWrite], columns)[0] ?? "";
-    if (text !== "") return dim(fitDisplay(text, columns));
-    const [hints = ""] = overlays.top ? [] : hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
+  /** A report, the search, or the status, and hints where there is space for them. */
+  #statusLine(columns: number): Frame {
+    const { looks: { palette: { dim } }, dialogs: { overlays }, texts: { chat } } = this.#deps;
+    if (overlays.aside) return { lines: hintRows([chat.asideAnswer, chat.asideWrite], columns).slice(0, 1) };
+    const most = Math.max(0, columns - STATUS_COLUMNS);
+    const [row = ""] = overlays.top || this.#report !== "" ? [] : hintRows(this.#hints(), most);
+    const hints = displayWidth(row) > most ? "" : row;
     const width = displayWidth(hints);
-    if (width === 0 || width > columns - STATUS_COLUMNS) return status.line(columns);
-    return padDisplay(status.line(columns - width - 2), columns - width) + dim(hints);
+    const { lines: [line = ""], caret } = this.#statusText(columns - width - Math.min(2, width));
+    const lines = [padDisplay(line, columns - width) + dim(hints)];
+    return caret ? { lines, caret } : { lines };
+  }
+
+  #statusText(columns: number): Frame {
+    const { status, full, looks: { palette: { accent, dim, good } } } = this.#deps;
+    if (this.#report !== "") return { lines: [good(fitDisplay(this.#report, columns))] };
+    if (!this.#search) return { lines: [status(columns)] };
+    const { text, found } = this.#search;
+    const written = fitDisplay(found === false ? `/${text} · ${full().notFound}` : `/${text}`, columns);
+    if (found !== undefined) return { lines: [dim(written)] };
+    return { lines: [accent(written)], caret: { row: 0, column: displayWidth(written) } };
   }
 
   #hints(): readonly string[] {
-    const { hints } = this.#texts();
+    const { hints } = this.#deps.full();
     const mouse = this.#deps.mouse() ? [hints.mouse] : [];
-    if (this.#focus === "composer") return [hints.panels, hints.commands, hints.keys, ...mouse];
+    if (this.#focus === "composer") return [hints.panels, ...mouse, hints.commands, hints.keys];
     const matches = this.#search?.found === undefined ? [] : [hints.matches];
     const others = this.#panelOf(this.#focus)?.hints() ?? [];
-    return [hints.back, ...matches, ...others, hints.keys, ...mouse];
+    return [hints.back, ...mouse, ...matches, ...others, hints.keys];
   }
 }
 

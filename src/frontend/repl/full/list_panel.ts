@@ -65,6 +65,11 @@ export abstract class ListPanel<E> implements PanelView {
   protected abstract readonly ownHints: readonly string[];
   abstract title(): string;
 
+  /** The current entry is the newest one, whichever that is. */
+  protected get follows(): boolean {
+    return this.#key === undefined;
+  }
+
   /** The current entry is shown in full. */
   protected get isOpen(): boolean {
     return this.#open !== undefined;

@@ -1,5 +1,5 @@
 import { oneLine } from "../../../util/terminal_text.ts";
-import { callLine } from "../../../view/mod.ts";
+import { callLine, grouped } from "../../../view/mod.ts";
 import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
 import { itemText, plainText, StyledLines } from "../overlay/styled_lines.ts";
 import { ListPanel } from "./list_panel.ts";
@@ -18,6 +18,8 @@ export class LogPanel extends ListPanel<LogRow> {
   #source: (typeof SOURCES)[number] = "all";
   #level: (typeof LEVELS)[number] = "info";
   #found: { readonly version: number; readonly rows: readonly LogRow[] } | undefined;
+  /** Number of the last event whose entry was shown before the end was left. */
+  #seen = Infinity;
   /** The entry that was read last. */
   #read: { readonly of: readonly unknown[]; readonly lines: StyledLines } | undefined;
 
@@ -84,17 +86,27 @@ export class LogPanel extends ListPanel<LogRow> {
 
   title(): string {
     const { details, full } = this.deps.texts();
+    const count = this.#newEntries();
     return [
       details.log,
       ...(this.#source === "all" ? [] : [details.kinds[this.#source]]),
       ...(this.#level === "info" ? [] : [full.levels[this.#level]]),
       details.count(this.entries().length),
+      ...(count > 0 ? [full.newEntries(grouped(count))] : []),
     ].join(" · ");
   }
 
+  /** Counts the entries that came while the end was not followed. */
+  #newEntries(): number {
+    const rows = this.entries();
+    const seq = (row: LogRow | undefined) => Number.parseInt(row?.key ?? "");
+    if (this.follows) this.#seen = seq(rows.at(-1)) || 0;
+    return rows.length - 1 - rows.findLastIndex((row) => !(seq(row) > this.#seen));
+  }
+
   protected get ownHints(): readonly string[] {
-    const { entryKeys: keys } = this.deps.texts().full;
-    return this.isOpen ? [] : [keys.level, keys.source];
+    const { entryKeys: keys, follow } = this.deps.texts().full;
+    return this.isOpen ? [] : [keys.level, keys.source, ...(this.follows ? [] : [follow])];
   }
 }
 

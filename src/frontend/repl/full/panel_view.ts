@@ -8,7 +8,7 @@ import type { Frame } from "../screen/view.ts";
  */
 export interface PanelView {
   /** The text of its title line: name, counts, filters, new lines. */
-  title(columns: number): string;
+  title(): string;
   frame(columns: number, rows: number): Frame;
   /** Handles a key of the focused panel, named as in `parseKey`; false for all others. */
   key(key: string): boolean;

@@ -1,6 +1,4 @@
 import type { Event } from "../../../core/mod.ts";
-import type { Texts } from "../../../i18n/mod.ts";
-import type { Assembly } from "../../../run/mod.ts";
 import { eventual } from "../../../util/lazy.ts";
 import { loadDiffMarks } from "../../../view/mod.ts";
 import { SessionLog } from "../../session/session_log.ts";
@@ -15,17 +13,15 @@ export type SessionPanels = Awaited<ReturnType<typeof loadSessionPanels>>;
 
 /** The panels about a session next to its conversation. */
 export async function loadSessionPanels(
-  { looks: { palette }, texts, changed, failed }: LayoutDeps,
-  full: () => Texts["full"],
+  { looks: { palette }, texts, full, live, changed, failed }: LayoutDeps,
 ) {
   const [details, overlay] = await Promise.all([texts.area("details"), texts.area("overlay")]);
   const log = new SessionLog({ texts: () => texts.transcript, changed, failed });
-  let assembly: Assembly | undefined;
   const deps: PanelDeps = {
     log,
     palette,
     changed,
-    assembly: () => assembly,
+    assembly: () => live.assembly,
     marks: eventual(() => loadDiffMarks(palette), changed),
     problem: (error) => texts.problem(error),
     texts: () => ({
@@ -36,20 +32,14 @@ export async function loadSessionPanels(
       status: texts.status,
     }),
   };
-  const side = new SideBar(deps);
   return {
     log: new LogPanel(deps),
     files: new FilesPanel(deps),
-    side,
+    side: new SideBar(deps),
     marks: deps.marks,
-    opened(opened: Assembly): void {
-      if (opened.session.id !== assembly?.session.id) side.opened();
-      assembly = opened;
-      log.opened(opened);
+    opened(): void {
+      if (live.assembly) log.opened(live.assembly);
     },
-    event(event: Event): void {
-      log.event(event);
-      side.event(event);
-    },
+    event: (event: Event) => log.event(event),
   };
 }

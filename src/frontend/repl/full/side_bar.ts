@@ -1,4 +1,3 @@
-import type { Event } from "../../../core/mod.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { nameUnseen } from "../../../util/exact_text.ts";
@@ -11,7 +10,7 @@ import { figuresOf } from "../status_line.ts";
 import type { PanelDeps } from "./list_panel.ts";
 import { isChanged } from "../../session/session_log.ts";
 
-type State = keyof Texts["details"]["states"];
+type State = keyof Texts["turn_view"]["serverStates"];
 
 const MAX_FILES = 100;
 /** Rows that each part has before others get more, the first part first. */
@@ -20,22 +19,9 @@ const FEW = 4;
 /** The state of a session; where there is little height, without its last parts. */
 export class SideBar implements View {
   readonly #deps: PanelDeps;
-  /** Agents at work, by identifier. */
-  readonly #agents = new Map<string, string>();
 
   constructor(deps: PanelDeps) {
     this.#deps = deps;
-  }
-
-  opened(): void {
-    this.#agents.clear();
-  }
-
-  event(event: Event): void {
-    if (event.type === "subagent.end") this.#agents.delete(event.id);
-    else if (event.type === "subagent.start" || event.type === "subagent.progress") {
-      this.#agents.set(event.id, oneLine(event.agent, 40));
-    }
   }
 
   frame(columns: number, rows: number): Frame {
@@ -74,12 +60,13 @@ export class SideBar implements View {
     const name = oneLine(`${model.provider}/${model.id}`, 100);
     const { color = accent } = figures.context;
     const { inputTokens, outputTokens, reasoningTokens } = usage;
+    const agents = [...state.agents.values()].map(({ agent }) => oneLine(agent, 40));
     const done = todos.filter(({ status }) => status === "completed").length;
     const files = log.files.filter(isChanged);
     return [
       [bold(oneLine(sessionTitle(state), 200) || bar.untitled)],
       [dim([name, ...model.effort ? [bar.effort(model.effort)] : []].join(" · "))],
-      [...new Set(this.#agents.values())].map(accent),
+      [...new Set(agents)].map(accent),
       line("approval", "permission", "plan", "goal"),
       context?.percent === undefined ? line("context") : [
         `${color(gauge(context.percent, Math.max(4, columns - 16)))} ${line("context")}`,
@@ -110,7 +97,7 @@ export class SideBar implements View {
     const { bad, dim, good, warning } = this.#deps.palette;
     const colors = { ready: good, provider: good, starting: warning, "needs-auth": warning, failed: bad };
     const { [state]: color = dim }: Partial<Record<State, typeof dim>> = colors;
-    return `${color("●")} ${oneLine(name, 60)} ${dim(this.#deps.texts().details.states[state])}`;
+    return `${color("●")} ${oneLine(name, 60)} ${dim(this.#deps.texts().rows.serverStates[state])}`;
   }
 }
 

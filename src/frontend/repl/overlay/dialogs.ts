@@ -31,7 +31,8 @@ interface OverlayQueueOptions {
  * Contract: typed text never answers. It goes to the composer, which keeps the keyboard as long as it has
  * text, until Tab hands it to the overlay. A first single letter or digit after a pause selects its entry;
  * with the next one both go to the composer, and the selection is undone. Enter answers after a pause, or
- * where a key other than text has moved the selection.
+ * where a key other than text has moved the selection. What Enter must not answer needs the letter of the
+ * selected entry after a second without a key: neither text, a repeated key nor a paste comes so.
  */
 export class OverlayQueue {
   readonly #changed: () => void;
@@ -72,6 +73,10 @@ export class OverlayQueue {
   input(event: InputEvent): readonly InputEvent[] {
     const last = this.#last;
     // A letter for a closed overlay starts a text only if more text follows at once.
+    if (event.kind === "key" && this.#confirms(event.text, last)) {
+      [this.#held, this.#last] = [undefined, { key: event.key, at: this.#now() }];
+      return [];
+    }
     const isOld = this.#held?.overlay !== this.top && this.#now() - last.at >= WRITING_MS;
     const held = isOld ? undefined : this.#held;
     this.#held = undefined;
@@ -97,6 +102,12 @@ export class OverlayQueue {
     this.#armed = this.#called = true;
     this.#last = { key, at: this.#now() };
     return true;
+  }
+
+  /** A letter behind Enter begins another message. */
+  #confirms(text: string | undefined, last: { readonly key: string; readonly at: number }): boolean {
+    if (text === undefined || last.key === "enter" || this.aside) return false;
+    return this.#pausedFor(WRITING_MS, last.at) && (this.top?.confirm?.(text) ?? false);
   }
 
   /** The user has asked for an overlay: the next keys are for it, unless text is typed first. */

@@ -319,6 +319,8 @@ export interface PanelOptions<T> {
   readonly entries?: readonly AnswerEntry<T>[];
   readonly input?: WrittenEntry<T>;
   readonly current?: number | undefined;
+  /** The letter of an entry that Enter does not answer with, but only the letter once it is selected. */
+  readonly confirmed?: string | undefined;
   /** The entry to begin with as long as a part of the body has not been in view. */
   readonly unseen?: number | undefined;
   readonly filter?: boolean | undefined;
@@ -423,6 +425,19 @@ export class Panel<T> implements Overlay<T> {
     return () => go(from, moved);
   }
 
+  confirm(text: string): boolean {
+    const { current } = this.#list;
+    if (!current || !this.#needsLetter(current) || current.key !== text || !("value" in current)) {
+      return false;
+    }
+    this.#resolve(current.value);
+    return true;
+  }
+
+  #needsLetter({ key }: AnswerEntry<T>): boolean {
+    return key !== undefined && key === this.#options.confirmed;
+  }
+
   /** Only what refuses is chosen by a single key where Enter alone does not allow either. */
   answerBy(key: string): boolean {
     const { current = 0, filter, reading } = this.#options;
@@ -443,7 +458,7 @@ export class Panel<T> implements Overlay<T> {
   #enter(): void {
     const { multiple } = this.#options;
     const { current, marked } = this.#list;
-    if (!current) return;
+    if (!current || this.#needsLetter(current)) return;
     if (!multiple || !("value" in current)) return this.#choose(current);
     const values = this.#entries.flatMap((entry) =>
       "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
@@ -617,14 +632,15 @@ export class Panel<T> implements Overlay<T> {
   /** The keys that mean something, where parts are out of view. */
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
-    const { filter, multiple, reading, input, leave = hints.leave } = this.#options;
+    const { filter, multiple, reading, input, confirmed, leave = hints.leave } = this.#options;
+    const { current } = this.#list;
     if (this.#writing) return [hints.send, input ? leave : hints.back];
     if (this.#isText) return [hints.move, hints.scroll, hints.leaveReading];
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
       ...(multiple ? [hints.mark] : []),
-      hints.choose,
+      confirmed !== undefined && current?.key === confirmed ? hints.confirm(confirmed) : hints.choose,
       ...(bodyCut ? [hints.scroll] : []),
       reading ? hints.leaveReading : this.#parents.length > 0 ? hints.back : leave,
     ];

@@ -193,8 +193,9 @@ export async function approvalPanel(
     body: (columns) => view.rows(columns),
     entries,
     leave: style.texts.hints.stop,
-    // Enter alone does nothing irreversible.
+    // Enter alone does nothing irreversible, and never something destructive.
     current: isRisky(request) ? no : 0,
+    ...(destructive ? { confirmed: "y" } : {}),
     unseen: no,
   };
 }

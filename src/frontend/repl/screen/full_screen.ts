@@ -7,7 +7,7 @@ import { displayWidth } from "../../../util/display_width.ts";
 export interface FullScreenOptions {
   /** Clicks are reported; the terminal's own selection needs a modifier then. */
   readonly mouse: boolean;
-  /** Lines to print on the main screen when the program stops or fails. */
+  /** Lines to print on the main screen when the program fails. */
   readonly goodbye: () => readonly string[];
 }
 
@@ -31,6 +31,7 @@ export class FullScreen extends PacedScreen {
   readonly #options: FullScreenOptions;
   /** The first rows of the screen; those below have an unknown content. */
   #rows: readonly Row[] = [];
+  /** It may be another one before its change is reported. */
   #size = { columns: 0, rows: 0 };
   #caret: Frame["caret"];
   /** Leaves the alternate screen; undefined on the main screen. */
@@ -39,20 +40,6 @@ export class FullScreen extends PacedScreen {
   constructor(terminal: Terminal, view: View, options: FullScreenOptions) {
     super(terminal, view);
     this.#options = options;
-  }
-
-  /** Writes every row again. */
-  redraw(): void {
-    this.forgetSize();
-    this.draw();
-  }
-
-  override stopJob(): Promise<void> {
-    return super.stopJob(this.#options.goodbye());
-  }
-
-  protected get more(): boolean {
-    return false;
   }
 
   protected forgetSize(): void {

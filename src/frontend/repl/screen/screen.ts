@@ -67,7 +67,9 @@ export abstract class PacedScreen {
   /** Rows that the runtime clears are written again with the next frame. */
   protected abstract repaint(): void;
   /** More could be written at once. */
-  protected abstract get more(): boolean;
+  protected get more(): boolean {
+    return false;
+  }
 
   open(): void {
     this.#open = true;
@@ -108,7 +110,7 @@ export abstract class PacedScreen {
     this.#write(this.update());
   }
 
-  /** Draws again for a new size of the terminal. */
+  /** Draws everything again, as for a new size of the terminal. */
   resized(): void {
     this.forgetSize();
     this.draw();
@@ -318,7 +320,7 @@ export class Screen extends PacedScreen {
   }
 
   /** Lines can be printed. Not while the size changes: a line cut then stays cut. */
-  protected get more(): boolean {
+  protected override get more(): boolean {
     return this.#printed.length > 0 && (this.closing || this.terminal.settled);
   }
 }

@@ -71,7 +71,8 @@ export function dealRows<P extends string>(rows: number, grants: readonly Grant<
 /**
  * A view that takes keys until it is answered; it replaces the composer.
  *
- * Contract: only Enter answers. Text is passed to `input` where the overlay wants it, else to `select`.
+ * Contract: only Enter answers, and where it must not, the letter of the selected entry. Other text is passed
+ * to `input` where the overlay wants it, else to `select`.
  */
 export interface Overlay<T> extends View {
   input(event: InputEvent): void;
@@ -82,6 +83,8 @@ export interface Overlay<T> extends View {
    * without an entry.
    */
   select?(text: string): (() => void) | undefined;
+  /** Answers with the selected entry where Enter does not and this is its letter; false otherwise. */
+  confirm?(text: string): boolean;
   /** Answers at once with the entry of a key, where that is safe; false without one. */
   answerBy?(key: string): boolean;
   /** Resolves once; with undefined when it is left without an answer. */

@@ -388,6 +388,9 @@ Deno.test("a resumed session of any length shows its last turns", async () => {
     const call = { id: "1", name: "bash", arguments: '{"command":"ls \\"a b\\""}' };
     take({ type: "message.end", step: 1, model: "m", content: "", calls: [call], durationMs: 1 });
     take({ ...start("1", "ls"), title: '$ ls "a b"' } as NewEvent);
+    take({ type: "approval.request", callId: "1", tool: "bash", subject: "ls", reason: "" });
+    take({ type: "approval.decision", callId: "1", decision: "allow", source: "user" });
+    take({ type: "approval.decision", callId: "2", decision: "allow", source: "mode" });
     take(end("1", { summary: `exit ${turn}`, content: "x" }));
     take({ type: "message.end", step: 2, model: "m", content: `answer *${turn}*`, durationMs: 1 });
     take({ ...TURN_END, turn } as NewEvent);
@@ -399,6 +402,7 @@ Deno.test("a resumed session of any length shows its last turns", async () => {
     "· … 7,988 earlier messages: /export, or reasonix session show",
     ...[1998, 1999, 2000].flatMap((turn) => [
       `> question ${turn}`,
+      "· you allowed bash ls",
       `✓ $ ls "a b" · exit ${turn}`,
       `answer ${turn}`,
     ]),

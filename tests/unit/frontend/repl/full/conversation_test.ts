@@ -6,6 +6,8 @@ import {
   rowsOf,
   SessionStore,
 } from "../../../../support/conversation_stage.ts";
+import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
+import type { DiffMarks } from "../../../../../src/view/mod.ts";
 import type { ConversationPanel } from "../../../../../src/frontend/repl/full/conversation.ts";
 import { openChat } from "../../../../support/chat_stage.ts";
 import { longLog } from "../../../../support/long_session.ts";
@@ -253,6 +255,55 @@ Deno.test("collapsed items open where they are, and stay open in another width",
   assert(panel.frame(33, 20).lines.includes("  output 0"));
   panel.key("enter");
   assert(!panel.frame(60, 20).lines.includes("  output 0"));
+});
+
+Deno.test("of an open item only lines near those in view get their colors", async () => {
+  const stage = await linesStage();
+  let colored = 0;
+  const marks: DiffMarks = {
+    words: () => [],
+    syntax: undefined,
+    highlight(code) {
+      const lines = code.split("\n");
+      colored += lines.length;
+      return lines;
+    },
+  };
+  const panel = stage.another(() => marks);
+  for (let tries = 0; !stage.transcript.renderer && tries < 1000; tries++) await stage.settle();
+  stage.feed(
+    {
+      type: "tool.start",
+      call: { id: "1", name: "read_file", arguments: '{"path":"a.ts"}' },
+      readOnly: true,
+      summary: "a.ts",
+    },
+    {
+      type: "tool.end",
+      callId: "1",
+      name: "read_file",
+      outcome: "ok",
+      content: Array.from({ length: 5000 }, (_, line) => `${line + 1}→let line${line};`).join("\n"),
+      summary: "",
+      durationMs: 1,
+    },
+  );
+  panel.frame(60, 20);
+  assert(panel.find("read_file a.ts", -1));
+  panel.key("enter");
+  const shown = () => {
+    colored = 0;
+    const { lines } = panel.frame(60, 20);
+    assert(colored <= 2 * (64 + 40), `${colored} lines`);
+    return lines;
+  };
+  assert(shown().includes("  1→let line0;"));
+  for (let page = 0; page < 20; page++) {
+    panel.key("pageDown");
+    shown();
+  }
+  assert(panel.find("let line4999;", 1));
+  assert(shown().some((line) => withoutStyles(line) === "  5000→let line4999;"));
 });
 
 Deno.test("/view in the middle of an answer shows all of it in both views, each line once", async () => {

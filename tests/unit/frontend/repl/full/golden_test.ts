@@ -2,13 +2,17 @@
 import { message } from "../../../../../src/core/mod.ts";
 import type { Locale } from "../../../../../src/i18n/mod.ts";
 import type { ApprovalQuestion } from "../../../../../src/frontend/session/questions.ts";
+import type { LiveSession } from "../../../../../src/frontend/session/live_session.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assertStraight, openWorkedChat } from "../../../../support/full_stage.ts";
 import { assertRecorded } from "../../../../support/recorded_panel.ts";
 
 interface Shot {
+  readonly prepare?: (chat: ChatStage) => void;
   readonly keys?: readonly string[];
+  /** Pressed where the side bar has no space. */
+  readonly narrow?: readonly string[];
   /** Typed after the keys. */
   readonly text?: string;
   readonly question?: Partial<ApprovalQuestion>;
@@ -63,7 +67,47 @@ const SCENES: Readonly<Record<string, Shot>> = {
     },
     mark: /rm -rf/,
   },
+  palette_sessions: { keys: ["ctrl+p"], text: "问候", mark: /2026-01-02/ },
+  // The last one: the servers stay.
+  side_bar_servers: { prepare: connectServers, narrow: ["ctrl+b"], mark: /gopls/ },
 };
+
+const SESSIONS = [
+  { value: "2026-01-02-090000-aaaa", detail: "问候语的翻译 🇩🇪" },
+  {
+    value: "2026-01-01-180000-bbbb",
+    detail: "A greeting (问候) that is longer than any row, 真的 ".repeat(3),
+  },
+];
+
+/** Earlier sessions, as the command that resumes one proposes them. */
+async function rememberSessions(live: LiveSession): Promise<void> {
+  const commandsOf = live.commandsOf.bind(live);
+  const { resume } = Object.fromEntries(
+    (await commandsOf().commands()).map((command) => [command.name, command]),
+  );
+  if (resume) resume.complete = () => SESSIONS.map((session) => ({ ...session, also: session.detail }));
+  live.commandsOf = (by) => {
+    const host = commandsOf(by);
+    const { commands: all } = host;
+    const commands = async () =>
+      (await all()).map((command) => command.name === "resume" && resume ? resume : command);
+    return Object.defineProperties(host, { commands: { value: commands } });
+  };
+}
+
+/** MCP and language servers in each state. */
+function connectServers(chat: ChatStage): void {
+  const assembly = chat.assembly();
+  const states = ["ready", "starting", "needs-auth", "failed", "disabled", "idle"] as const;
+  const status = states.map((state, at) => ({ name: `server-${at} 漢字`, state }));
+  Object.defineProperty(assembly, "servers", { value: { status } });
+  const languageServers = [
+    { name: "gopls", root: "/w", state: "ready" },
+    { name: "typescript", root: "/w", state: "stopped" },
+  ];
+  Object.defineProperty(assembly, "facts", { value: { ...assembly.facts, languageServers } });
+}
 
 const COMMAND: ApprovalQuestion = {
   callId: "1",
@@ -100,13 +144,15 @@ async function scenes(
 ): Promise<Map<string, string>> {
   const { terminal, live: { questions } } = chat;
   const pictures = new Map<string, string>();
-  for (const [name, { keys = [], text = "", question, mark }] of Object.entries(SCENES)) {
+  for (const [name, shot] of Object.entries(SCENES)) {
+    const { keys = [], narrow = [], text = "", question, mark } = shot;
+    shot.prepare?.(chat);
     const abort = new AbortController();
     // While a person types, a question leaves the keyboard to the message.
     for (let pauses = 0; question && pauses < 3; pauses++) await chat.pause();
     const asked = question &&
       questions.ask("approval", { ...COMMAND, ...question }, { signal: abort.signal });
-    for (const key of keys) {
+    for (const key of [...keys, ...terminal.columns < 140 ? narrow : []]) {
       terminal.press(key);
       await chat.pause();
     }
@@ -131,7 +177,7 @@ Deno.test("each screen of the full-screen view looks as recorded", async (t) => 
   const all = new Map<string, string[]>();
   for (const locale of ["en", "zh-CN"] as const satisfies readonly Locale[]) {
     for (const [columns, rows] of SIZES) {
-      await using chat = await openWorkedChat({ locale, columns, rows });
+      await using chat = await openWorkedChat({ locale, columns, rows, beforeChat: rememberSessions });
       const pictures = await scenes(chat, () => {
         assertStraight(chat.terminal, `${columns}x${rows}`);
         return stable(chat.terminal.screen());
@@ -149,6 +195,7 @@ Deno.test("each screen of the full-screen view has the recorded colors in two th
   for (const theme of ["dark", "light"] as const) {
     await using chat = await openWorkedChat({
       colors: true,
+      beforeChat: rememberSessions,
       columns: 100,
       rows: 24,
       config: { sandbox: { bash: "off" }, ui: { theme } },

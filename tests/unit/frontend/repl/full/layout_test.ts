@@ -147,8 +147,8 @@ Deno.test("a key right after the question, or one of a message, answers nothing"
   assertStringIncludes(chat.terminal.screen().join("\n"), "Allow write_file?");
 });
 
-Deno.test("neither y alone nor Enter alone allows a destructive call, and no answer is for all", async () => {
-  for (const keys of [["y"], ["a"], ["enter"]]) {
+Deno.test("neither y and Enter nor Enter alone allow a destructive call, and no answer is for all", async () => {
+  for (const keys of [["y"], ["y", "y"], ["a"], ["enter"], ["y", "pause", "enter", "pause", "enter"]]) {
     await using chat = await openChat({
       view: "full",
       columns: 120,
@@ -159,12 +159,34 @@ Deno.test("neither y alone nor Enter alone allows a destructive call, and no ans
     await chat.shows("Destructive. Run it?");
     assert(!chat.terminal.screen().some((row) => row.includes("(a)") || row.includes("(s)")));
     await chat.pause();
-    chat.terminal.press(...keys);
+    for (const key of keys) {
+      if (key === "pause") await chat.pause();
+      else chat.terminal.press(key);
+    }
     if (keys[0] !== "enter") assertStringIncludes(chat.terminal.screen().join("\n"), "Destructive. Run it?");
     chat.terminal.press("escape");
     await chat.until(() => turnEnds(chat).length === 1 || chat.terminal.text().join().includes("Seen."));
     const ran = chat.events.some((event) => event.type === "tool.end" && event.outcome === "ok");
     assertEquals(ran, false, keys.join());
+  }
+});
+
+Deno.test("y allows a destructive call a second after y or an arrow has selected it", async () => {
+  for (const key of ["y", "up"]) {
+    await using chat = await openChat({
+      ...{ view: "full", columns: 120, rows: 30, replies: [DESTROY, say("Seen.")] },
+      start: { approvalMode: "yolo" },
+    });
+    chat.say("remove");
+    await chat.shows("Destructive. Run it?");
+    for (let pauses = 0; pauses < 3; pauses++) await chat.pause();
+    chat.terminal.press(key);
+    await chat.shows("y after a second allows it");
+    for (let pauses = 0; pauses < 3; pauses++) await chat.pause();
+    chat.terminal.press("y");
+    await chat.until(() => chat.events.some(({ type }) => type === "approval.decision"));
+    const decision = chat.events.find((event) => event.type === "approval.decision");
+    assertEquals(decision?.type === "approval.decision" && decision.decision, "allow");
   }
 });
 

@@ -2,7 +2,7 @@ import { call, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, type ChatStageOptions, openChat } from "../../../../support/chat_stage.ts";
 import type { ArgumentValue, CommandHost } from "../../../../../src/command/mod.ts";
-import type { Event } from "../../../../../src/core/mod.ts";
+import type { Event, NewEvent } from "../../../../../src/core/mod.ts";
 import { FilesPanel } from "../../../../../src/frontend/repl/full/files.ts";
 import {
   ListPanel,
@@ -156,12 +156,21 @@ Deno.test("LogPanel follows the end until the cursor is moved", async () => {
   for (let count = 0; count < 40; count++) add(`notice ${count}`);
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "› ");
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 39");
+  assert(!logPanel.title().includes("new"), logPanel.title());
   logPanel.key("up");
   const before = plain(logPanel, 60, 5);
   for (let count = 40; count < 50; count++) add(`notice ${count}`);
   assertEquals(plain(logPanel, 60, 5), before, "it stays");
+  assertStringIncludes(logPanel.title(), " entries · 10 new");
+  assert(logPanel.hints().includes("End follows"));
+  logPanel.key("l");
+  add("a warning");
+  assertStringIncludes(logPanel.title(), " entries · 11 new");
+  for (const key of ["l", "l"]) logPanel.key(key);
   logPanel.key("end");
-  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 49");
+  assert(!logPanel.title().includes("new"), logPanel.title());
+  assert(!logPanel.hints().includes("End follows"));
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! a warning");
   // Hidden and reordering characters of a notice are left out.
   add("a\x1b[31mred\u202eevil\x07 一二三");
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! aredevil 一二三");
@@ -177,6 +186,45 @@ Deno.test("LogPanel follows the end until the cursor is moved", async () => {
       if (open) logPanel.key("escape");
       logPanel.key("end");
     }
+  }
+});
+
+Deno.test("LogPanel names each state of MCP and language servers", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    await using chat = await worked();
+    const { logPanel, log, shows } = await panelsOf(chat, locale);
+    await shows(logPanel, "src/main.ts");
+    let seq = Math.max(...chat.events.map((event) => event.seq));
+    const add = (event: NewEvent) =>
+      log.event({ v: 1, seq: ++seq, time: new Date().toISOString(), ...event });
+    for (const state of ["starting", "ready"] as const) {
+      add({ type: "mcp.server", server: "git", state });
+      add({ type: "lsp.server", server: "go", state });
+    }
+    add({ type: "lsp.server", server: "go", state: "stopped", detail: "it ended with exit code 3" });
+    for (const key of ["s", "s"]) logPanel.key(key);
+    const rows = plain(logPanel).map((line) => line.slice(11));
+    assertEquals(
+      rows,
+      locale === "en"
+        ? [
+          "· MCP server git: starting",
+          "· language server go: starting",
+          "· MCP server git: ready",
+          "· language server go: ready",
+          "! language server go: ended",
+        ]
+        : [
+          "· MCP 服务器 git：正在启动",
+          "· 语言服务器 go：正在启动",
+          "· MCP 服务器 git：就绪",
+          "· 语言服务器 go：就绪",
+          "! 语言服务器 go：已结束",
+        ],
+    );
+    logPanel.key("end");
+    logPanel.key("enter");
+    assertStringIncludes(plain(logPanel).join("\n"), "it ended with exit code 3");
   }
 });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
 import { SEED } from "../../../../support/seed.ts";
 
@@ -210,6 +210,56 @@ Deno.test("a destructive command offers no always and does not run on Enter", as
   assert(terminal.count("\x1b[31m") > 0, "nothing is red");
   terminal.press("enter");
   assertEquals((await answer)?.allow, false);
+});
+
+const DESTRUCTIVE = {
+  scopes: ["once"],
+  destructive: [{ command: "rm notes.txt", reason: "it deletes", targets: [] }],
+} satisfies Partial<ApprovalRequest>;
+
+for (const select of ["y", "1", "up"]) {
+  Deno.test(`a destructive command runs when y is pressed a second after ${select} has selected it`, async () => {
+    const { terminal, answer, shown, pass } = asked(DESTRUCTIVE);
+    await shown();
+    assertStringIncludes(terminal.screen().join("\n"), "enter chooses");
+    terminal.press(select);
+    assertStringIncludes(terminal.screen().join("\n"), "y after a second allows it");
+    pass(1000);
+    terminal.press("y");
+    assertEquals(await answer, { allow: true, scope: "once" });
+  });
+}
+
+/** Keys and the milliseconds before each, with `paste` for a pasted y. */
+const HASTE: Readonly<Record<string, readonly (readonly [number, string])[]>> = {
+  "Enter held down": [[0, "y"], ...Array.from({ length: 100 }, () => [30, "enter"] as const)],
+  "Enter again and again": [[0, "y"], [1500, "enter"], [1500, "enter"]],
+  "Enter after an arrow": [[0, "up"], [1500, "enter"], [1500, "enter"]],
+  "Enter after Tab": [[0, "tab"], [500, "y"], [1500, "enter"]],
+  "y held down": [[0, "y"], [700, "y"], ...Array.from({ length: 100 }, () => [30, "y"] as const)],
+  "y typed ahead": [[0, "y"], [200, "y"], [200, "y"], [2000, "y"]],
+  "messages that begin with y": [[0, "y"], [200, "enter"], [1500, "y"], [150, "e"], [150, "s"]],
+  "a pasted y": [[0, "y"], [2000, "paste"], [2000, "paste"]],
+  "only pastes": [[0, "paste"], [2000, "paste"]],
+  "another letter": [[0, "y"], [2000, "a"], [2000, "s"]],
+  "another digit": [[0, "1"], [2000, "1"], [2000, "1"]],
+};
+
+Deno.test("neither Enter nor haste allows a destructive command", async () => {
+  for (const [name, keys] of Object.entries(HASTE)) {
+    const { terminal, dialogs, abort, answer, shown, pass } = asked(DESTRUCTIVE);
+    await shown();
+    for (const [after, key] of keys) {
+      pass(after);
+      if (key === "paste") terminal.paste("y");
+      else terminal.press(key);
+    }
+    const { top } = dialogs.overlays;
+    abort.abort();
+    const given = await answer.catch(() => undefined);
+    assert(given?.allow !== true, name);
+    assert(top !== undefined, `${name} has answered`);
+  }
 });
 
 Deno.test("the composer is hidden while a panel is open, and comes back as it was", async () => {

@@ -156,7 +156,7 @@ Deno.test("full screen shows another program on the main screen, and itself agai
     return Promise.resolve();
   });
   assertEquals([terminal.alternateShown, terminal.screen()[0], terminal.caret.row], [true, "title", 2]);
-  await screen.stopJob();
+  await screen.stopJob(state.goodbye);
   assertEquals(terminal.stops, 1);
   assertEquals(terminal.alternateShown, true);
   await screen.close();
