@@ -122,9 +122,11 @@ export class ConversationPanel implements PanelView {
     for (; lines.length < rows && at.block < this.#all.length; at = { block: at.block + 1, row: 0 }) {
       const { rows: all } = this.#laid(at.block);
       if (at.block === cursor.block) this.#caret = lines.length + cursor.row - at.row;
-      const marks = this.#matches(all);
+      // A match may go over the ends of some rows.
+      const near = Math.max(0, at.row - rows);
+      const marks = this.#matches(all.slice(near, at.row + 2 * rows));
       for (let row = at.row; row < all.length && lines.length < rows; row++) {
-        lines.push(emphasised(all[row]?.text() ?? "", marks.get(row) ?? []));
+        lines.push(emphasised(all[row]?.text() ?? "", marks.get(row - near) ?? []));
       }
     }
     this.#evict(top.block, at.block);

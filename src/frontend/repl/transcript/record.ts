@@ -40,8 +40,8 @@ const [KEPT_PIECES, KEPT_TITLES] = [500, 5000];
 const MISSED_BLOCKS = 100;
 /** Events of a block, unless a turn ends earlier. */
 const BLOCK_EVENTS = 24;
-/** Events before a block in which its calls may have begun. */
-const BEFORE = 24;
+/** Events before a block in which its calls may have begun, and before a turn. */
+const BEFORE = { calls: 24, turn: 4 };
 
 /**
  * The conversation of a session in blocks. The stored events of a block that is over are shown again; what
@@ -221,7 +221,8 @@ export class ConversationRecord {
     if (!isOver) return undefined;
     try {
       if (node === undefined) return this.#session?.eventsAfter(from - 1, next && next.from - 1);
-      const nodes = this.#past.slice(Math.max(0, node - BEFORE), node + BLOCK_EVENTS);
+      const before = this.#beginsTurn(node) ? BEFORE.turn : BEFORE.calls;
+      const nodes = this.#past.slice(Math.max(0, node - before), next?.node);
       // As a resumed session shows them.
       return this.#session?.state.events.read(nodes)
         .filter(({ type }) => type !== "checkpoint" && type !== "todo.update");
@@ -235,11 +236,19 @@ export class ConversationRecord {
     const events = this.#session?.state.events;
     this.#past = events?.branch(this.#head) ?? [];
     const context = { todos: [], last: this.#before.pieces.at(-1)?.kind };
-    return Array.from({ length: Math.ceil(this.#past.length / BLOCK_EVENTS) }, (_, index) => {
-      const node = index * BLOCK_EVENTS;
+    const blocks: EventBlock[] = [];
+    for (let node = 0; node < this.#past.length;) {
       const from = events?.seq(this.#past[node] ?? 0) ?? 0;
-      return { ...newBlock(from, context), node, isOver: true };
-    });
+      blocks.push({ ...newBlock(from, context), node, isOver: true });
+      node += BLOCK_EVENTS;
+      const most = node + BLOCK_EVENTS;
+      while (node < most && !this.#beginsTurn(node)) node++;
+    }
+    return blocks;
+  }
+
+  #beginsTurn(node: number): boolean {
+    return this.#session?.state.events.kept(this.#past[node] ?? -1)?.type === "turn.start";
   }
 }
 

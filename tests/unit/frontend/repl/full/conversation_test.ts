@@ -270,6 +270,7 @@ Deno.test("of an open item only lines near those in view get their colors", asyn
     },
   };
   const panel = stage.another(() => marks);
+  for (let tries = 0; !stage.transcript.renderer && tries < 1000; tries++) await stage.settle();
   stage.feed(
     {
       type: "tool.start",
