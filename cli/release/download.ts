@@ -6,7 +6,7 @@ import { entryOf, verifySums } from "./verify.ts";
 import { message, ReasonixError, type Text } from "../../src/core/mod.ts";
 import { attempt } from "../../src/util/lazy.ts";
 import { networkFailure, programFetch } from "../../src/util/network/fetch.ts";
-import { writeFully } from "../../src/util/file_bytes.ts";
+import { writeFully } from "../../src/util/atomic_write.ts";
 
 /** A server that sends nothing for this long has failed. */
 const IDLE_MS = 60_000;

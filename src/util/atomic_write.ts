@@ -4,7 +4,6 @@
  */
 
 import { errorMessage, message, ReasonixError } from "../core/mod.ts";
-import { writeFully } from "./file_bytes.ts";
 import { attempt } from "./lazy.ts";
 
 export interface AtomicWriteOptions {
@@ -173,4 +172,8 @@ function statOrUndefined(path: string): Deno.FileInfo | undefined {
 /** It may be gone already, or was never made. */
 function removeQuietly(path: string): void {
   attempt(() => Deno.removeSync(path));
+}
+
+export function writeFully(target: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
 }

@@ -27,7 +27,3 @@ export function readPieceOf(path: string | URL, from: number, length: number): U
     file.close();
   }
 }
-
-export function writeFully(target: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
-}

@@ -8,7 +8,7 @@ import { copyTimeline } from "../checkpoint/timeline.ts";
 import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
 import { attempt } from "../../util/lazy.ts";
-import { writeFully } from "../../util/file_bytes.ts";
+import { writeFully } from "../../util/atomic_write.ts";
 
 export interface CopyOptions {
   readonly version: string;

@@ -1,4 +1,5 @@
-import { readFully, writeFully } from "../../util/file_bytes.ts";
+import { writeFully } from "../../util/atomic_write.ts";
+import { readFully } from "../../util/file_bytes.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Bytes that one output may take on the disk: a runaway command must not fill it. */

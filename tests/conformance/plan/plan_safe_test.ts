@@ -81,7 +81,7 @@ function registry(): ToolRegistry {
   const names = [...BUILTINS, ...SERVER].map(({ name }) => name);
   return new ToolRegistry(BUILTINS, SERVER, {
     enabled: BUILTINS.map(({ name }) => name),
-    alias: Object.fromEntries(names.map((name, at) => [`reader_${at}`, name])),
+    alias: Object.fromEntries(names.map((name, at) => [`reader_${at}`, { tool: name }])),
   });
 }
 

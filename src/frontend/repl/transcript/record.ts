@@ -12,7 +12,7 @@ interface EventBlock {
   /** Its first node of a session that was opened; absent for later events. */
   readonly node?: number;
   context: TranscriptContext;
-  /** What was printed; once the block is over, only what its stored events do not show in the same way. */
+  /** The printed pieces; once the block is over, only what its stored events do not show in the same way. */
   pieces: PrintedPiece[];
   isOver: boolean;
   /** Ends and retries of its replies; once it is over, the replies whose pieces are kept. */
@@ -53,7 +53,7 @@ export class ConversationRecord {
   readonly #before = newBlock(0, { todos: [] });
   /** Those since the session was opened. */
   #live: EventBlock[] = [];
-  /** The events before, and all blocks, once they are asked for. */
+  /** The events before, and all blocks, once they are needed. */
   #past: readonly number[] = [];
   #head = -1;
   #blocks: EventBlock[] | undefined;
