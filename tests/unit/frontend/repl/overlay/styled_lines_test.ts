@@ -56,7 +56,7 @@ Deno.test("rows of StyledLines are those of all its lines, and are found without
   assertEquals(new StyledLines([]).rows(80).slice(0, 10), []);
 });
 
-Deno.test("a part of a diff compares the words of its own lines only", () => {
+Deno.test("a part of a diff compares only the words of its lines", () => {
   let compared = 0;
   const counting: DiffMarks = {
     ...marks,
