@@ -118,7 +118,7 @@ async function chunksFrom(
     const path = generated === undefined ? entry : `${directory}/${entry}`;
     if (generated !== undefined) await Deno.writeTextFile(path, generated);
     await denoBundle([...flags, "--outdir", directory, path], generated === undefined ? {} : FOR_PLUGINS);
-    const files = inOrder(await readSplit(directory));
+    const files = inOrder(await readSplit(directory, executing.size > 0));
     // The names of files are made from paths.
     const ids = new Map(files.map(({ name }, index) => [`./${name}`, String(index)]));
     const idOf = (specifier: string) => ids.get(`./${specifier.replace("./", "")}`) ?? specifier;
@@ -129,7 +129,8 @@ async function chunksFrom(
   }
 }
 
-async function readSplit(directory: string): Promise<SplitFile[]> {
+/** `named`: with the source maps, by which a list names functions. */
+async function readSplit(directory: string, named: boolean): Promise<SplitFile[]> {
   const base = pathToFileURL(`${directory}/`);
   const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
     name.endsWith(".js")
@@ -143,7 +144,7 @@ async function readSplit(directory: string): Promise<SplitFile[]> {
     const modules = map.sources.map((source: string) =>
       source.includes("/") ? moduleName(new URL(source, base)) : `/plugins/${source}`
     );
-    return { name, code: code ?? "", map, modules };
+    return { name, code: code ?? "", modules, ...named ? { map } : {} };
   }));
 }
 

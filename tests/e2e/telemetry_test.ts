@@ -49,6 +49,22 @@ Deno.test("a run sends its spans with the resource and headers, and the model he
   assertEquals(model.requests.some(({ body }) => body.includes(TOKEN)), false);
 });
 
+Deno.test("nothing is exported, nor loaded for it, before the first reply", async () => {
+  const held = Promise.withResolvers<void>();
+  await using model = startModelServer([{ text: "done", before: held.promise }]);
+  await using receiver = new OtlpReceiver();
+  const metrics = `[telemetry]\notlp = "${receiver.url}"\nsignals = ["metrics"]\nnames = "claude_code"\n`;
+  await using world = await makeWorld(mockConfig(model.url, metrics));
+  // An exporter sends the count of sessions as soon as there is one.
+  const child = await world.spawn(["run", "go"], { env: { OTEL_METRIC_EXPORT_INTERVAL: "1" } });
+  while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assertEquals(receiver.requests, 0);
+  held.resolve();
+  assertEquals((await finished(child)).code, 0);
+  assert(receiver.metric("claude_code.session.count"));
+});
+
 Deno.test("with env the variables of OpenTelemetry name the receiver", async () => {
   await using model = startModelServer([bash("true"), { text: "done" }]);
   await using all = new OtlpReceiver();

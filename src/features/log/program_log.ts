@@ -192,15 +192,11 @@ function lengthOf(value: unknown): number | undefined {
 }
 
 function cut(value: object): object {
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, Array.isArray(item) ? item.slice(0, MAX_ITEMS) : item])
-      .map(([name, item]) => [
-        name,
-        mapTexts(
-          item,
-          (text) => text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…`.toWellFormed() : text,
-        ),
-      ]),
+  const entries = Object.entries(value)
+    .map(([name, item]) => [name, Array.isArray(item) ? item.slice(0, MAX_ITEMS) : item]);
+  return mapTexts(
+    Object.fromEntries(entries),
+    (text) => text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…`.toWellFormed() : text,
   );
 }
 

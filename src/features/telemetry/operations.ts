@@ -35,7 +35,7 @@ export interface Span {
   detached?: boolean;
 }
 
-/** An event of telemetry has a time and a session; a finished operation also has its error. */
+/** The time and the session of an operation, and the error of one that failed. */
 interface Happened {
   readonly at: number;
   readonly session: ObservedSession;
@@ -112,7 +112,7 @@ type Fact =
     readonly event: EventOf<"approval.decision">;
   };
 
-/** A thing that happened or an operation that is over, with the span it belongs to. */
+/** Something that has happened, or is over; the span is the one that it belongs to. */
 export type Operation = Fact & Happened;
 
 /** An operation of these kinds. */

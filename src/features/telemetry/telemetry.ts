@@ -36,7 +36,7 @@ class Telemetry implements RunTelemetry {
   /** The receiver took what was sent last, or did not. */
   readonly #receiver: { failed: boolean; reported: boolean };
   readonly #receivers: ReadonlyMap<string, Receiver>;
-  /** The latest attempt to send something. */
+  /** The latest attempt to send something, where it failed. */
   #latest: Attempt | undefined;
   #loads = false;
   readonly #load = lazy(() => this.#open());
@@ -86,12 +86,7 @@ class Telemetry implements RunTelemetry {
     if (open && event.type === "context.prefix" && event.provider !== undefined) {
       open.session = { ...open.session, ...this.#modelOf(event.provider, event.model) };
     }
-    try {
-      this.#operations.take(session, event, now());
-    } catch (error) {
-      // A run does not end for what counts it.
-      this.#stop(error);
-    }
+    this.#safely(() => this.#operations.take(session, event, now()));
     if (this.#loads || !ANSWERS.has(event.type)) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
@@ -108,7 +103,8 @@ class Telemetry implements RunTelemetry {
         batch,
         receivers: new Map([...this.#receivers].map(([signal, { url }]) => [signal, url])),
         onAttempt: (attempt) => {
-          const { problem, signal, repeated } = this.#latest = attempt;
+          const { problem, signal, repeated } = attempt;
+          this.#latest = problem === undefined ? undefined : attempt;
           if (repeated) return;
           this.#receiver.failed = problem !== undefined;
           if (problem !== undefined) this.#report(problem, signal);
@@ -117,6 +113,15 @@ class Telemetry implements RunTelemetry {
       for (const operation of this.#kept.splice(0)) exporter.take(operation);
       this.#take = (operation) => exporter.take(operation);
       this.#exporter = exporter;
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  /** A run does not end for what counts it. */
+  #safely(work: () => void): void {
+    try {
+      work();
     } catch (error) {
       this.#stop(error);
     }
@@ -138,7 +143,7 @@ class Telemetry implements RunTelemetry {
   }
 
   async #close(): Promise<void> {
-    this.#operations.end(now());
+    this.#safely(() => this.#operations.end(now()));
     if (!this.#exporter && this.#kept.length === 0) return;
     let isDone = false;
     const work = this.#load().then(() => this.#exporter?.close()).then(() => isDone = true);
