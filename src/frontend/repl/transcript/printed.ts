@@ -1,6 +1,6 @@
 import type { Event } from "../../../core/mod.ts";
 import { rowsOfLine } from "../screen/line.ts";
-import { type Block, CONTEXT, type MarkdownRenderer, type Palette } from "../../../view/mod.ts";
+import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 
 /** Kinds of pieces; pieces of different kinds are separated by a blank line. */
 export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
@@ -250,6 +250,9 @@ export function codeRows(
   );
   return printed > 0 ? rows : [...rowsOfLine(palette.dim(`\`\`\`${code.info}`), columns), ...rows];
 }
+
+/** Lines before a new one that determine its colors, such as the start of a long comment. */
+const CONTEXT = 40;
 
 /** The lines of fenced code in colors: each is highlighted once and never changes afterwards. */
 export class CodeLines {

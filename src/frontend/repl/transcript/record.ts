@@ -12,7 +12,7 @@ interface EventBlock {
   /** Its first node of a session that was opened; absent for later events. */
   readonly node?: number;
   context: TranscriptContext;
-  /** The printed pieces; once the block is over, only what its stored events do not show in the same way. */
+  /** Printed pieces; once the block is over, only what its stored events do not show in the same way. */
   pieces: PrintedPiece[];
   isOver: boolean;
   /** Ends and retries of its replies; once it is over, the replies whose pieces are kept. */
