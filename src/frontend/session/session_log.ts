@@ -96,9 +96,12 @@ export class SessionLog {
     return this.#waiting !== undefined || this.#texts === undefined;
   }
 
-  opened(assembly: Assembly): void {
-    if (assembly.session.id !== this.#assembly?.session.id) this.#reset();
+  /** Returns whether the log is another one now. */
+  opened(assembly: Assembly): boolean {
+    const isOther = assembly.session.id !== this.#assembly?.session.id;
+    if (isOther) this.#reset();
     this.#assembly = assembly;
+    return isOther;
   }
 
   event(event: Event): void {

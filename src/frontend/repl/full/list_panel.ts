@@ -70,6 +70,11 @@ export abstract class ListPanel<E> implements PanelView {
     return this.#key === undefined;
   }
 
+  /** The entries are those of another session. */
+  restart(): void {
+    [this.#key, this.#open, this.#lines] = [undefined, undefined, undefined];
+  }
+
   /** The current entry is shown in full. */
   protected get isOpen(): boolean {
     return this.#open !== undefined;

@@ -32,13 +32,15 @@ export async function loadSessionPanels(
       status: texts.status,
     }),
   };
+  const lists = { log: new LogPanel(deps), files: new FilesPanel(deps) };
   return {
-    log: new LogPanel(deps),
-    files: new FilesPanel(deps),
+    ...lists,
     side: new SideBar(deps),
     marks: deps.marks,
     opened(): void {
-      if (live.assembly) log.opened(live.assembly);
+      if (!live.assembly || !log.opened(live.assembly)) return;
+      lists.log.restart();
+      lists.files.restart();
     },
     event: (event: Event) => log.event(event),
   };

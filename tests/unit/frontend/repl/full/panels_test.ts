@@ -421,6 +421,20 @@ Deno.test("The full-screen view shows the panels, copies what is under the curso
   // The list of the command takes keys at once.
   await chat.pause();
   await key("escape", "Tab panels");
+  // The log of another session is at its end.
+  const toLog = async () => {
+    await key("tab", "Esc message");
+    await key("tab", "c diff or content");
+    await key("tab", "s source");
+  };
+  await toLog();
+  for (const text of "ll") terminal.type(text);
+  await key("up", "End follows");
+  await key("escape", "Tab panels");
+  chat.say("/new");
+  await chat.until(() => !terminal.screen().join("\n").includes("Done."));
+  await toLog();
+  assert(!terminal.screen().join("\n").includes("End follows"), terminal.screen().join("\n"));
 });
 
 class Numbers extends ListPanel<number> {
