@@ -159,7 +159,7 @@ export function lockIndex(path: string, name: string): Disposable {
   }
   file.truncateSync(0);
   file.writeSync(new TextEncoder().encode(`process ${Deno.pid} since ${new Date().toISOString()}`));
-  return { [Symbol.dispose]: () => file.close() };
+  return { [Symbol.dispose]: () => releaseLock(file) };
 }
 
 /** The process that updates an index; undefined where none does. */
@@ -171,8 +171,14 @@ export function findUpdater(path: string): string | undefined {
     return undefined;
   }
   const isFree = file.tryLockSync(false);
-  file.close();
+  releaseLock(file);
   return isFree ? undefined : updaterOf(path);
+}
+
+/** Ends a lock although a program that is just being started has the file open, too. */
+function releaseLock(file: Deno.FsFile): void {
+  file.unlockSync();
+  file.close();
 }
 
 function updaterOf(path: string): string {

@@ -53,6 +53,8 @@ export class FileLock {
     const file = attempt(() => Deno.openSync(path, { read: true }));
     // Not `using`: the bundler drops it where its value is used once, in the next statement.
     const isFree = !file || (attempt(() => file.tryLockSync(false)) ?? true);
+    // A program that is just being started has the file open, too: closing it does not unlock it yet.
+    attempt(() => file?.unlockSync());
     file?.close();
     return isFree ? undefined : readOwner(path);
   }

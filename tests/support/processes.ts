@@ -88,3 +88,19 @@ function textOf(path: string): string {
     return "";
   }
 }
+
+/**
+ * Does some work while other threads of this process start programs: until such a program executes, it has
+ * every file of the process open.
+ */
+export async function whileProgramsStart(work: () => void): Promise<void> {
+  const source = "for (;;) { await new Deno.Command('true').output(); postMessage(0); }";
+  const url = `data:text/javascript,${encodeURIComponent(source)}`;
+  const workers = [1, 2].map(() => new Worker(url, { type: "module" }));
+  try {
+    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.onmessage = resolve)));
+    work();
+  } finally {
+    for (const worker of workers) worker.terminate();
+  }
+}

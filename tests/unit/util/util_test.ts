@@ -17,6 +17,7 @@ import {
   assertThrows,
 } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { whileProgramsStart } from "../../support/processes.ts";
 import { removeTree } from "../../support/remove_tree.ts";
 
 function names(dir: string): string[] {
@@ -363,6 +364,20 @@ Deno.test("FileLock has one holder, names it, and is removed on release", () =>
     assert(third.held);
     third.lock.release();
   }));
+
+Deno.test("FileLock says who has a lock without leaving one, also while programs are started", () =>
+  withDirectory((directory) =>
+    whileProgramsStart(() => {
+      const path = `${directory}/x.lock`;
+      Deno.writeTextFileSync(path, "");
+      for (let count = 0; count < 3000; count++) {
+        assertEquals(FileLock.ownerOf(path), undefined);
+        using file = Deno.openSync(path, { write: true });
+        assert(file.tryLockSync(true), `locked after ${count}`);
+        file.unlockSync();
+      }
+    })
+  ));
 
 Deno.test("FileLock of a killed process is released immediately", () =>
   withDirectory(async (directory) => {

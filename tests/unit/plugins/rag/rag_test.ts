@@ -17,6 +17,7 @@ import {
 } from "../../../support/assert.ts";
 import { pdf, xlsx } from "../documents/sample_documents.ts";
 import { endConversions } from "../../../../plugins/common/bounded.ts";
+import { whileProgramsStart } from "../../../support/processes.ts";
 import { openRag, startEmbeddingServer, writeFiles } from "../../../support/rag.ts";
 import { removeTree } from "../../../support/remove_tree.ts";
 
@@ -290,6 +291,13 @@ Deno.test("one process updates; the other says which, and searches meanwhile", a
   lock[Symbol.dispose]();
   assertEquals((await rag.search("walrus")).notes, []);
   await rag.update();
+});
+
+Deno.test("an index is free once its lock is released, also while programs are started", async () => {
+  await using rag = await openRag({});
+  await whileProgramsStart(() => {
+    for (let count = 0; count < 3000; count++) lockIndex(`${rag.path}/x.lock`, "docs")[Symbol.dispose]();
+  });
 });
 
 Deno.test("a cancelled update stops with the reason, and the next one completes the index", async () => {
