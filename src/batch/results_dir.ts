@@ -275,7 +275,7 @@ export class ResultsDir {
       const seen = attempt(() => statSync(path).mtime.toISOString());
       if (sign.digest !== this.manifest.digest || seen === undefined || !Array.isArray(sign.tasks)) continue;
       for (const { index, started } of sign.tasks.map(recordOf)) {
-        if (typeof index !== "number" || typeof started !== "string") continue;
+        if (typeof index !== "number" || typeof started !== "string" || !(Date.parse(started) > 0)) continue;
         const before = tasks.get(index);
         if (!before || before.seen < seen) tasks.set(index, { host: String(sign.host), started, seen });
       }

@@ -12,6 +12,7 @@ import {
 } from "../../core/mod.ts";
 import { parentOf } from "../../path/lexical.ts";
 import { redactorOf, type RunContext, type RunPaths, type TurnExtension } from "../../run/mod.ts";
+import { writeFully } from "../../util/atomic_write.ts";
 import { mapTexts } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { after } from "../../util/timer.ts";
@@ -327,7 +328,7 @@ export class LogFile {
         return this.#append(bytes);
       }
       try {
-        for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+        writeFully(file, bytes);
       } catch (error) {
         // Half a line must not stay in front of the next one.
         if (isLocked) attempt(() => file.truncateSync(size));

@@ -255,16 +255,21 @@ Deno.test("a runner says what it works on until it ends; of two of one task the 
     Deno.utimeSync(`${temp.path}/running/old`, new Date(0), new Date(0));
     Deno.writeTextFileSync(`${temp.path}/running/half`, copy.slice(0, -20));
     Deno.writeTextFileSync(`${temp.path}/running/other`, copy.replace(/"digest":"\w+"/, '"digest":"x"'));
+    const undated = copy.replaceAll(/"started":"[^"]*"/g, '"started":"then"').replace(
+      '"index":0',
+      '"index":2',
+    );
+    Deno.writeTextFileSync(`${temp.path}/running/undated`, undated);
     killed.end(0);
     const { running, silent } = totalsOf(dir);
     assertEquals([ids(running), ids(silent), silent[0]?.host], [["t1"], ["t0"], "lost"]);
     dir.put(0, RUN, someResult("t0"), {});
     assertEquals(ids(totalsOf(dir).silent), []);
   }
-  assertEquals(signs(), ["half", "old", "other"]);
+  assertEquals(signs(), ["half", "old", "other", "undated"]);
   // The next runner removes those of a day ago.
   ResultsDir.open(temp.path, someManifest(4));
-  assertEquals(signs(), ["half", "other"]);
+  assertEquals(signs(), ["half", "other", "undated"]);
 });
 
 Deno.test("git ignores a directory of results, unless other files are in it", async () => {

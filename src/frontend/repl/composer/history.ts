@@ -2,6 +2,7 @@ import { nextCharacter, previousCharacter } from "./buffer.ts";
 import type { Piece } from "./draft.ts";
 import type { Frame } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
+import { writeFully } from "../../../util/atomic_write.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { isRecord, parseJson } from "../../../util/json.ts";
 import { lazy } from "../../../util/lazy.ts";
@@ -49,10 +50,10 @@ function appendHistory(path: string, pieces: readonly Piece[]): void {
       const text = Deno.readTextFileSync(path);
       const from = text.indexOf("\n", Math.floor(text.length / 2)) + 1;
       file.truncateSync(0);
-      writeAll(file, new TextEncoder().encode(text.slice(from)));
+      writeFully(file, new TextEncoder().encode(text.slice(from)));
     }
-    if (!endsWithLine(file)) writeAll(file, LINE_FEED);
-    writeAll(file, line);
+    if (!endsWithLine(file)) writeFully(file, LINE_FEED);
+    writeFully(file, line);
   } catch { /* no history then */ }
 }
 
@@ -63,10 +64,6 @@ function endsWithLine(file: Deno.FsFile): boolean {
   const last = new Uint8Array(1);
   file.readSync(last);
   return last[0] === LINE_FEED[0];
-}
-
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
 /** Replaces images of the clipboard: the session has them. */
